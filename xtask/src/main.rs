@@ -119,7 +119,8 @@ fn proofs() -> [Command; 7] {
             .arg(seeds("seeds", "20", "Number of runs"))
             .arg(seeds("from", "1", "Seed of the first run")),
         word("bound", "Simulate late workers; does each range hold what a punctual run measures?")
-            .arg(number("runs", "60", "Runs of each world")),
+            .arg(number("runs", "60", "Runs of each world"))
+            .arg(seeds("from", "1", "Seed of the first run")),
         word("search", "Simulate searches; how often does the interval hold the knee?")
             .arg(number("searches", "1000", "Searches, quiet and disturbed"))
             .arg(times("runs", "Instead: search a real server N times, and beside a busy program"))
@@ -216,7 +217,7 @@ fn proof(root: &Path, words: &ArgMatches) -> Result<(), String> {
     match words.subcommand().expect("clap demands the name of a proof") {
         ("first-run", words) => proof::first_run(root, given(words, "runs")),
         ("shares", words) => shares(root, words),
-        ("bound", words) => bound(root, given(words, "runs")),
+        ("bound", words) => bound(root, words),
         ("points", words) => points(root, words),
         ("search", words) => match words.get_one("runs") {
             Some(runs) => {
@@ -271,14 +272,16 @@ fn shares(root: &Path, words: &ArgMatches) -> Result<(), String> {
 }
 
 /// Runs the tests of intervals and ranges in virtual time, with many runs, in a release build.
-fn bound(root: &Path, runs: u32) -> Result<(), String> {
+fn bound(root: &Path, words: &ArgMatches) -> Result<(), String> {
+    let runs = given::<u32>(words, "runs").to_string();
     let mut command = cargo(root);
     command
-        .env("MEMTIDE_BELIEF_RUNS", runs.to_string())
-        .env("MEMTIDE_BOUND_RUNS", runs.to_string())
+        .env("MEMTIDE_BELIEF_RUNS", &runs)
+        .env("MEMTIDE_BOUND_RUNS", &runs)
+        .env("MEMTIDE_BELIEF_FROM", given::<u64>(words, "from").to_string())
         .args(["test", "--release", "--package", "memtide-sim", "--test", "it", "--"]);
-    let tests = ["queues::belief::", "queues::warmup::", "queues::precision::"];
-    run(command.arg("--nocapture").args(tests))
+    let queues = ["belief", "drift", "precision", "warmup"].map(|of| format!("queues::{of}::"));
+    run(command.args(["--nocapture", "agents::"]).args(queues))
 }
 
 /// Simulates many searches.

@@ -67,7 +67,7 @@ impl StopFlag {
             // The order matters: the terminal is given back first; the exit is registered before
             // the flag, and sees that of the previous signal.
             if is_first {
-                terminal::restore_before_the_end(signal)?;
+                terminal::restore_before_the_end(signal, false)?;
             }
             if signal == SIGINT || !outlasts {
                 flag::register_conditional_shutdown(signal, exit_code, Arc::clone(&stop.raised))?;
@@ -94,15 +94,15 @@ impl StopFlag {
         Ok(stop)
     }
 
-    /// A flag that nothing raises, for a program that SIGINT, SIGTERM and SIGHUP kill. They do so
-    /// also in the first process of a container, which the kernel protects from signals that it
-    /// does not catch; its parent sees the exit code of a shell.
+    /// A flag that nothing raises, for a program that SIGINT, SIGTERM and SIGHUP kill. They give the
+    /// terminal back first. They also kill the first process of a container, which the kernel
+    /// protects from signals that it does not catch; its parent sees the exit code of a shell.
     pub fn on_no_signal() -> io::Result<Self> {
-        if is_first_process() {
-            for signal in [SIGINT, SIGTERM, SIGHUP] {
-                if !is_ignored(signal)? {
-                    shut_down(signal, Arc::new(AtomicBool::new(true)))?;
-                }
+        let end = if is_first_process() { shut_down } else { kill };
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            if !is_ignored(signal)? {
+                terminal::restore_before_the_end(signal, true)?;
+                end(signal, Arc::new(AtomicBool::new(true)))?;
             }
         }
         Ok(Self::default())

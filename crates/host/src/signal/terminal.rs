@@ -70,12 +70,13 @@ fn modes() -> Option<(Termios, libc::termios)> {
     Some((of_rustix, of_libc))
 }
 
-/// Lets a second `signal` give the modes back before it ends the program; to be registered before
-/// that. The first one asks the run to stop, which then gives them back.
-pub(super) fn restore_before_the_end(signal: i32) -> io::Result<()> {
-    let act = || {
-        let is_second = HAS_COME.swap(true, Ordering::AcqRel);
-        if is_second
+/// Lets a `signal` that ends the program give the modes back first; to be registered before what
+/// ends it. That is the second one, unless the first `ends_at_once`: otherwise the first one asks the
+/// run to stop, which then gives them back.
+pub(super) fn restore_before_the_end(signal: i32, ends_at_once: bool) -> io::Result<()> {
+    let act = move || {
+        let is_last = HAS_COME.swap(true, Ordering::AcqRel) || ends_at_once;
+        if is_last
             && let Some((_, before)) = BEFORE.get()
             && IS_TAKEN.swap(false, Ordering::AcqRel)
         {

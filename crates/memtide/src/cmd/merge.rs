@@ -23,6 +23,7 @@ pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
     let words = matches.get_many::<String>("record").into_iter().flatten();
     let mut paths = Vec::new();
     for word in words {
+        check_word(word)?;
         paths.extend(files(word, json)?);
     }
     let scenarios = if matches.get_flag("force") { Scenarios::Any } else { Scenarios::Same };
@@ -39,20 +40,27 @@ pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
     publish(&record, &outputs, allowed)
 }
 
-/// The files that a word of the command line names: the file itself, every `*.json` in a folder, or
-/// all matches of a pattern such as `'records/*.json'`; sorted, without the file that is written.
+/// Refuses a number that was meant for another flag.
 ///
-/// Cause: The folder cannot be read, or has no records, or a number stands alone.
-///
-/// To do: Name a folder with files that `memtide run --json` wrote.
-fn files(word: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
-    let path = Path::new(word);
-    if word.parse::<u32>().is_ok() && !path.exists() {
+/// Cause: A number stands where a record is expected.
+fn check_word(word: &str) -> Result<(), Stop> {
+    if word.parse::<u32>().is_ok() && !Path::new(word).exists() {
         return Err(Stop::usage(format!(
             "record '{word}' does not exist; if you mean a number of shares, write \
              --allow-missing={word}"
         )));
     }
+    Ok(())
+}
+
+/// The files that a word of the command line names: the file itself, every `*.json` in a folder, or
+/// all matches of a pattern such as `'records/*.json'`; sorted, without the file that is written.
+///
+/// Cause: The folder cannot be read, or has no records.
+///
+/// To do: Name a folder with files that `memtide run --json` wrote.
+pub(super) fn files(word: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
+    let path = Path::new(word);
     #[cfg(feature = "globs")]
     if !path.exists() && word.contains(['*', '?', '[']) {
         return matching(word, json);

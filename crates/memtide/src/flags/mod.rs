@@ -529,9 +529,10 @@ fn view_command() -> Command {
         .about("Show kept records in a browser")
         .long_about(
             "Serve the page of each record that memtide --json wrote, of a run, a search or a \
-             scan; of several runs also the page that compares them. The address is printed on \
-             stderr; Ctrl-C ends it. It measures nothing and writes no file.\n\n\
-             Example:\n  memtide view before.json after.json",
+             scan; of several runs also the page that compares them, and of several shares of one \
+             run the page of that run. The address is printed on stderr; Ctrl-C ends it. It \
+             measures nothing and writes no file.\n\n\
+             Examples:\n  memtide view before.json after.json\n  memtide view shares/",
         )
         .after_help(
             "Exit codes:\n    0  done\n    \
@@ -542,7 +543,7 @@ fn view_command() -> Command {
                 .required(true)
                 .num_args(1..)
                 .value_name("RECORD")
-                .help("Files that --json wrote"),
+                .help("Files that --json wrote; a folder means its *.json"),
         )
         .arg(option(
             "web",

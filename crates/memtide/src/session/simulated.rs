@@ -1,5 +1,6 @@
 //! The simulated world: load in virtual time, against simulated servers.
 
+use super::caught;
 use super::front::{FrontProfile, Manner};
 use super::host::started;
 use super::outlets::{close, event};
@@ -117,7 +118,7 @@ impl World for SimWorld {
 
     /// Signals end a simulation at once: no server is under load, and it can be repeated.
     fn signals(&self, _manner: Manner) -> Result<StopFlag, Stop> {
-        Ok(StopFlag::default())
+        caught(StopFlag::on_no_signal())
     }
 
     fn runner(

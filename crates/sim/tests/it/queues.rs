@@ -7,8 +7,9 @@
 
 pub(crate) mod belief;
 mod cutoff;
+mod drift;
 mod empty;
-mod precision;
+pub(crate) mod precision;
 mod warmup;
 
 use crate::harness::mean_and_error;

@@ -135,6 +135,24 @@ fn the_terminal_is_left_whatever_ends_the_run() {
     }
 }
 
+/// A simulation catches no signal, so each ends it at once; Ctrl-C is that signal, too.
+#[test]
+fn a_simulation_that_a_signal_ends_leaves_the_terminal() {
+    let _turn = shared();
+    let line = "sim --rate 1k --duration 10h --keys 50 --ui";
+    for deed in [
+        Deed::Signal(Signal::TERM),
+        Deed::Signal(Signal::INT),
+        Deed::Signal(Signal::HUP),
+        Deed::Keys("\x03"),
+        Deed::Keys("s"),
+    ] {
+        let (said, code) = of_line(line, vec![("answered", deed)]);
+        assert_left(&said);
+        assert_eq!(code, None, "a signal ends it: {said:?}");
+    }
+}
+
 #[test]
 fn a_key_shows_the_screen_beside_the_progress_line_and_leaves_it() {
     let _turn = shared();

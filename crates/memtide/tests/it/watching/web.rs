@@ -13,6 +13,8 @@ pub(super) struct Site {
     child: Child,
     pub(super) address: String,
     pub(super) path: String,
+    /// What it said before its address.
+    said: Vec<String>,
 }
 
 impl Site {
@@ -26,12 +28,17 @@ impl Site {
         let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let url = lines.find_map(|line| Some(line.ok()?.split_once("http://")?.1.to_owned()));
+        let mut said = Vec::new();
+        let url = lines.by_ref().map_while(Result::ok).find_map(|line| {
+            let url = line.split_once("http://").map(|(_, url)| url.to_owned());
+            said.push(line);
+            url
+        });
         thread::spawn(move || lines.count());
         let url = url.unwrap();
         let url = url.split(';').next().unwrap();
         let (address, path) = url.split_once('/').unwrap();
-        Self { child, address: address.to_owned(), path: format!("/{path}") }
+        Self { child, address: address.to_owned(), path: format!("/{path}"), said }
     }
 
     /// A request for `path` with further headers.
@@ -169,6 +176,49 @@ fn kept_results_are_shown_each_and_side_by_side() {
     assert!(page(2).ends_with(&written), "the page of --out html");
     assert_eq!(code(&page(3)), "404");
     assert_eq!(code(&site.get("/0", "")), "404");
+    site.interrupt();
+    assert_eq!(site.ends(), 0);
+}
+
+/// Shares that ran without a master are shown as the run that `memtide merge` makes of them, beside
+/// each other, and each; shares of two runs are not added up, and a line says why.
+#[test]
+fn shares_without_a_master_are_shown_as_one_run_and_each() {
+    let _turn = shared();
+    let peer = Peer::embedded("");
+    let folder = crate::outputs::room("web-shares");
+    fs::create_dir(folder.join("one")).unwrap();
+    let share = |number: u32, rate: &str, name: &str| {
+        let line = format!(
+            "run -s {} --quiet --rate {rate} --duration 1s --warmup 0 --keys 50 --shard {number}/2 \
+             --json {name}",
+            peer.name
+        );
+        Running::of(&mut program_in(&folder, &line))
+    };
+    let shares =
+        [share(0, "1k", "one/0.json"), share(1, "1k", "one/1.json"), share(1, "2k", "other.json")];
+    for running in shares {
+        running.finish().exits(0);
+    }
+    run_in(&folder, "merge one --json all.json --out html=all.html");
+    let site = Site::of(&folder, "view one");
+    let list = site.get(&site.path, "");
+    let names = ["all shares as one run", "side by side", "one/0.json", "one/1.json"];
+    let at = names.map(|name| list.find(name).unwrap_or_else(|| panic!("no {name}: {list}")));
+    assert!(at.is_sorted(), "{list}");
+    let page = |number: u32| site.get(&format!("{}{number}", site.path), "");
+    let merged = fs::read_to_string(folder.join("all.html")).unwrap();
+    assert!(page(0).ends_with(&merged), "the page of the merged record");
+    assert!(page(1).contains("2 records compared"));
+    assert_eq!([page(2), page(3)].map(|page| code(&page).to_owned()), ["200", "200"]);
+    site.interrupt();
+    assert_eq!(site.ends(), 0);
+
+    let site = Site::of(&folder, "view one/0.json other.json");
+    let why = "no page shows all shares as one run: 'one/0.json' and 'other.json' are not shares of \
+               one run: rate is '1000' in one and '2000' in the other";
+    assert!(site.said.iter().any(|line| line.starts_with(why)), "{:?}", site.said);
     site.interrupt();
     assert_eq!(site.ends(), 0);
 }

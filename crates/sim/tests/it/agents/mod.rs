@@ -4,7 +4,8 @@
 pub(crate) mod pair;
 
 use crate::prelude::*;
-use crate::queues::belief::{merged, number, say};
+use crate::queues::belief::{merged, number, say, seeds};
+use crate::queues::precision::holds_when_narrow;
 use memtide_engine::driver::Sample;
 use memtide_record::WarmupEnd;
 use memtide_scenario::Measure;
@@ -86,6 +87,16 @@ fn agents_close_the_window_once_their_figures_together_are_narrow() {
     }
 }
 
+#[test]
+fn an_interval_of_agents_holds_after_they_ended_when_it_was_narrow() {
+    holds_when_narrow("two agents", 3, |seed| {
+        let world = world("rate=2500 at-most=5m warmup=0s", seed).with(&[("precision", "p99 5%")]);
+        let came = Pair::of(World { keeps_samples: false, ..world }).carry_out();
+        assert!(came.closed.is_some(), "seed {seed}");
+        merged(came.records)
+    });
+}
+
 /// The command reaches the second agent after its instant: that share fails and says why, and the
 /// first has its window.
 #[test]
@@ -117,7 +128,7 @@ fn a_steady_load_of_agents_loses_little() {
         let pair = Pair::of(World { keeps_samples: false, ..world });
         pair.carry_out().opened.is_none_or(|open| open > Span::from_ms(2_100))
     };
-    let longer = (1..=runs).filter(longer).count();
+    let longer = seeds(runs).filter(longer).count();
     say(&format!("warm-up of a steady load by two agents: {longer} of {runs} longer than 2.1 s"));
     let most = 0.09 + 3.5 * (0.09 * 0.91 / runs as f64).sqrt();
     assert!(longer as f64 <= most * runs as f64, "{longer} of {runs}");

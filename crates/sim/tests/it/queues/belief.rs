@@ -15,6 +15,12 @@ pub(crate) fn number(name: &str, few: u64) -> u64 {
     word.map_or(few, |word| word.parse().unwrap_or_else(|_| panic!("{name}: '{word}'")))
 }
 
+/// The seeds of `runs` runs; `MEMTIDE_BELIEF_FROM` is the first one, if it is there.
+pub(crate) fn seeds(runs: u64) -> Range<u64> {
+    let from = number("MEMTIDE_BELIEF_FROM", 1);
+    from..from + runs
+}
+
 pub(crate) fn say(line: &str) {
     drop(writeln!(std::io::stderr(), "{line}"));
 }
@@ -222,7 +228,7 @@ fn intervals_hold_what_queueing_theory_says() {
     ] {
         let loaded = Loaded { queue, utilisation, made };
         let (truth, mut held, mut printed) = (loaded.truth(), [0.0; 5], [0.0; 5]);
-        for seed in 1..=runs {
+        for seed in seeds(runs) {
             let each = intervals(&loaded.run(seed, seconds)).into_iter().zip(truth);
             for (at, (interval, truth)) in each.enumerate() {
                 let Some([low, high]) = interval else { continue };
@@ -346,7 +352,7 @@ fn ranges_hold_what_a_punctual_run_measures() {
     let few = if runs > 1 { worlds.len() } else { 3 };
     for late in worlds.into_iter().step_by(if runs > 1 { 1 } else { 5 }).take(few) {
         let mut of: [[u64; 5]; 3] = Default::default();
-        for seed in 1..=runs {
+        for seed in seeds(runs) {
             let (truth, record) = (late.record(seed, false), late.record(seed, true));
             let truth: &Distribution = &truth.response[&Kind::All];
             for ((percentile, percent), counts) in figures.into_iter().zip(&mut of) {

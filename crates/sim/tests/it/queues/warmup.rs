@@ -1,7 +1,7 @@
 //! A warm-up that is found: all workers open the window at one instant, a steady load loses little,
 //! and a transient stays out of the figures.
 
-use super::belief::{least, number, say};
+use super::belief::{least, number, say, seeds};
 use crate::prelude::*;
 use memtide_base::Span;
 use memtide_engine::driver::Sample;
@@ -68,7 +68,7 @@ fn a_steady_load_loses_little() {
             let came = world(rate, 10, *seed).behaviour(STEADY).rehearse();
             warmup(&came.record).0 > LEAST_S
         };
-        let longer = (1..=runs).filter(longer).count();
+        let longer = seeds(runs).filter(longer).count();
         say(&format!(
             "warm-up of a steady load, {rate}/s: {longer} of {runs} longer than {LEAST_S} s"
         ));
@@ -84,7 +84,7 @@ fn a_transient_stays_out_of_the_figures() {
     let truth = |rate: f64| 0.01f64.ln() / (rate / 1e9 - 1.0 / 200_000.0);
     for (warming, rate) in [("+warming:100%,300ms", 2_500), ("+warming:50%,1s", 2_500)] {
         let (mut held, mut printed, mut lengths, mut steady) = (0.0, 0.0, Vec::new(), 0);
-        for seed in 1..=runs {
+        for seed in seeds(runs) {
             let record =
                 world(rate, 20, seed).behaviour(&format!("{STEADY}{warming}")).rehearse().record;
             lengths.push(warmup(&record).0);
