@@ -99,7 +99,7 @@ fn no_seed_breaks_a_law() {
 /// A law about what no world has holds nothing.
 #[test]
 fn worlds_have_what_the_laws_are_about() {
-    let worlds: Vec<_> = (1..=300).map(draw::world).collect();
+    let worlds: Vec<_> = (1..=300).map(world).collect();
     for (field, word) in [
         ("rate-unit", "keys"),
         ("cooldown", "stop"),
