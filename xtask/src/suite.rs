@@ -42,7 +42,8 @@ pub(crate) fn test(root: &Path) -> Result<(), String> {
     // hold over either.
     let over_epoll = || {
         let mut command = it.command();
-        // A filter also finds the modules of faces that are named alike, which are around the engine.
+        // A filter also finds the modules of faces that are named alike, which are around the
+        // engine.
         command.env("IT_IO", "epoll").args(["--skip", "mutilate::", "--skip", "memaslap::"]);
         command
     };

@@ -1,5 +1,5 @@
-//! Tests of instants and lengths of time: each runs with nothing beside it, called from here because
-//! tests run in the order of their modules, so the others wait for them once.
+//! Tests of instants and lengths of time: each runs with nothing beside it. They are called from
+//! here because tests run in the order of their modules, so the others wait for them once.
 
 use crate::child::alone;
 use crate::mutilate::fleet;
