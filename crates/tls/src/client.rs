@@ -71,7 +71,7 @@ pub(crate) fn client_of(
         let (config, name) = &ends[server];
         let connection = ClientConnection::new(Arc::clone(config), name.clone())
             .expect("a config with a provider and versions makes connections");
-        Box::new(End::new(connection.into()))
+        Box::new(End::new(connection))
     }))
 }
 
