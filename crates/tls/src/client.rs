@@ -3,6 +3,7 @@
 use crate::end::End;
 use crate::library::Library;
 use crate::material::{Material, MaterialError, certificates};
+use crate::sessions::Sessions;
 use memtide_base::choice::TlsVersion;
 use memtide_engine::{Filter, FilterPlan};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -14,9 +15,6 @@ use rustls::{
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// The sessions that are kept for resumption, for each server.
-const SESSIONS_MAX: usize = 4096;
 
 /// What the client's end of TLS needs.
 #[derive(Clone, Debug)]
@@ -73,7 +71,7 @@ pub(crate) fn client_of(
         let (config, name) = &ends[server];
         let connection = ClientConnection::new(Arc::clone(config), name.clone())
             .expect("a config with a provider and versions makes connections");
-        Box::new(End::new(connection.into()))
+        Box::new(End::new(connection))
     }))
 }
 
@@ -98,7 +96,7 @@ fn config(
         }
     };
     config.resumption = match options.resumes {
-        true => Resumption::in_memory_sessions(SESSIONS_MAX),
+        true => Resumption::store(Arc::new(Sessions::default())),
         false => Resumption::disabled(),
     };
     Ok(config)

@@ -4,10 +4,14 @@
 use crate::fault::fault;
 use memtide_base::choice::TlsVersion;
 use memtide_codec::Excerpt;
-use memtide_engine::{Closed, ConnectError, Filter, Handshake, PeerError, SendBuffer, TlsFault};
+use memtide_engine::{
+    Closed, ConnectError, Filter, Handshake, Message, PeerError, SendBuffer, TlsFault,
+};
 use rustls::version::{TLS12, TLS13};
-use rustls::{Connection, HandshakeKind, SupportedProtocolVersion};
+use rustls::{ConnectionCommon, HandshakeKind, SupportedProtocolVersion};
+use std::fmt::Debug;
 use std::io::{BufRead, IoSlice, Write};
+use std::ops::DerefMut;
 
 /// The slices that are encrypted together, so that small ones share a record.
 const SLICES: usize = 16;
@@ -21,33 +25,58 @@ pub(crate) fn versions(least: TlsVersion) -> &'static [&'static SupportedProtoco
     }
 }
 
-/// One end of TLS.
+/// One end of TLS. It is generic over rustls' two kinds of connection so that the code between two
+/// records is compiled for speed with this crate, and not for size with rustls.
 #[derive(Debug)]
-pub(crate) struct End {
-    connection: Connection,
+pub(crate) struct End<C> {
+    connection: C,
     /// The beginning of the first bytes that came, which shows another protocol.
     first: Option<Excerpt>,
     /// True once the other end has said that it sends no more.
     has_ended: bool,
 }
 
-impl End {
-    pub(crate) fn new(mut connection: Connection) -> Self {
+impl<C: DerefMut<Target = ConnectionCommon<D>>, D> End<C> {
+    pub(crate) fn new(mut connection: C) -> Self {
         // Bytes wait here only for the end of the handshake.
         connection.set_buffer_limit(None);
         Self { connection, first: None, has_ended: false }
     }
 
-    /// Appends all decrypted bytes to `plain`.
-    fn drain(&mut self, plain: &mut Vec<u8>) {
+    /// Appends `left` decrypted bytes, which is all that there are, to `plain`.
+    fn drain(&mut self, mut left: usize, plain: &mut Vec<u8>) {
         let mut reader = self.connection.reader();
-        while let Ok(chunk) = reader.fill_buf()
-            && !chunk.is_empty()
-        {
+        while left > 0 {
+            let chunk = reader.fill_buf().expect("these bytes are decrypted");
             plain.extend_from_slice(chunk);
             let taken = chunk.len();
             reader.consume(taken);
+            left -= taken;
         }
+    }
+
+    /// Encrypts a message of at least one byte.
+    fn encrypt(&mut self, message: Message<'_>) {
+        let mut writer = self.connection.writer();
+        if let Some(bytes) = message.as_plain() {
+            assert_eq!(writer.write(bytes).ok(), Some(bytes.len()), "{ALL}");
+            return;
+        }
+        let mut slices = [IoSlice::new(&[]); SLICES];
+        let mut count = 0;
+        let mut write = |slices: &[IoSlice<'_>]| {
+            let len: usize = slices.iter().map(|slice| slice.len()).sum();
+            assert_eq!(writer.write_vectored(slices).ok(), Some(len), "{ALL}");
+        };
+        for slice in message.slices(0) {
+            if count == SLICES {
+                write(&slices);
+                count = 0;
+            }
+            slices[count] = IoSlice::new(slice);
+            count += 1;
+        }
+        write(&slices[..count]);
     }
 
     /// Appends all bytes for the wire.
@@ -58,7 +87,13 @@ impl End {
     }
 }
 
-impl Filter for End {
+/// The assertion about a buffer without a limit.
+const ALL: &str = "TLS takes all bytes without a limit";
+
+impl<C, D> Filter for End<C>
+where
+    C: DerefMut<Target = ConnectionCommon<D>> + Debug + Send,
+{
     fn handle_bytes(&mut self, wire: &[u8], plain: &mut Vec<u8>) -> Result<(), PeerError> {
         self.first.get_or_insert_with(|| Excerpt::of(wire));
         let mut rest = wire;
@@ -69,35 +104,19 @@ impl Filter for End {
             if self.connection.read_tls(&mut rest).map_err(broken)? == 0 {
                 break; // Nothing is read after close_notify.
             }
-            let processed = self.connection.process_new_packets();
-            let first = self.first.filter(|_| self.connection.is_handshaking());
-            let state = processed.map_err(|error| PeerError::Tls(fault(&error, first)))?;
+            let state = self.connection.process_new_packets().map_err(|error| {
+                let first = self.first.filter(|_| self.connection.is_handshaking());
+                PeerError::Tls(fault(&error, first))
+            })?;
             self.has_ended |= state.peer_has_closed();
-            self.drain(plain);
+            self.drain(state.plaintext_bytes_to_read(), plain);
         }
         Ok(())
     }
 
     fn poll_transmit(&mut self, out: &mut SendBuffer) {
-        let message = out.message();
-        if !message.is_empty() {
-            let mut slices = [IoSlice::new(&[]); SLICES];
-            let mut count = 0;
-            let mut writer = self.connection.writer();
-            let mut write = |slices: &[IoSlice<'_>]| {
-                let len: usize = slices.iter().map(|slice| slice.len()).sum();
-                let written = writer.write_vectored(slices);
-                assert_eq!(written.ok(), Some(len), "TLS takes all bytes without a limit");
-            };
-            for slice in message.slices(0) {
-                if count == SLICES {
-                    write(&slices);
-                    count = 0;
-                }
-                slices[count] = IoSlice::new(slice);
-                count += 1;
-            }
-            write(&slices[..count]);
+        if !out.is_empty() {
+            self.encrypt(out.message());
             out.clear();
         }
         self.write(out);

@@ -6,6 +6,7 @@
 
 mod simulated;
 mod client;
+mod sessions;
 mod server;
 mod end;
 mod fault;

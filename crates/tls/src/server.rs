@@ -37,7 +37,7 @@ pub(crate) fn server_of(
     Ok(FilterPlan::new(move |_| -> Box<dyn Filter> {
         let connection = ServerConnection::new(Arc::clone(&config))
             .expect("a config with a provider and versions makes connections");
-        Box::new(End::new(connection.into()))
+        Box::new(End::new(connection))
     }))
 }
 

@@ -84,6 +84,13 @@ impl Client {
         self.runs.iter().flatten()
     }
 
+    /// Its figure divided by that of `base` in the same round; `None` without such rounds.
+    fn beside(&self, base: &Self, figure: fn(&Run) -> f64) -> Option<Spread> {
+        let pairs = self.runs.iter().zip(&base.runs);
+        let pairs = pairs.filter_map(|(run, base)| run.as_ref().ok().zip(base.as_ref().ok()));
+        Spread::of(pairs.map(|(run, base)| figure(run) / figure(base)))
+    }
+
     /// `2 of 11 rounds without a figure: why`, with the last reason; `None` if each round has one.
     fn missing(&self) -> Option<String> {
         let why = self.runs.iter().rev().find_map(|run| run.as_ref().err())?;
@@ -105,9 +112,33 @@ impl Rounds {
     /// A client's figure divided by the first client's in the same round; `None` without such
     /// rounds.
     fn ratio(&self, client: &Client, figure: fn(&Run) -> f64) -> Option<Spread> {
-        let pairs = client.runs.iter().zip(&self.clients[0].runs);
-        let pairs = pairs.filter_map(|(run, bare)| run.as_ref().ok().zip(bare.as_ref().ok()));
-        Spread::of(pairs.map(|(run, bare)| figure(run) / figure(bare)))
+        client.beside(&self.clients[0], figure)
+    }
+
+    /// A line about each client's CPU beside that of the client called `name`; empty if that has no
+    /// figures.
+    pub(crate) fn cpu_beside(&self, name: &str) -> String {
+        let Some(base) = self.clients.iter().find(|client| client.name == name) else {
+            return String::new();
+        };
+        let others = self.clients.iter().filter(|client| client.name != name);
+        let line = |client: &Client| {
+            let ratio = client.beside(base, |run| run.cpu_s_per_mops)?.text(3);
+            Some(format!("{}: {ratio} of {name}'s CPU\n", client.name))
+        };
+        others.filter_map(line).collect()
+    }
+
+    /// A line about the number of what was counted, called `what`, for each second of a client's
+    /// CPU, and its ratio to the first client's.
+    pub(crate) fn per_cpu_s(&self, what: &str) -> String {
+        let figure = |run: &Run| 1e6 / run.cpu_s_per_mops;
+        let line = |client: &Client| {
+            let median = Spread::of(client.measured().map(figure))?.median;
+            let ratio = self.ratio(client, figure)?.text(3);
+            Some(format!("{}: {median:.0} {what} per CPU second, ratio {ratio}\n", client.name))
+        };
+        self.clients.iter().filter_map(line).collect()
     }
 
     /// A table with a row for each client.

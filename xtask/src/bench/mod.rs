@@ -59,7 +59,7 @@ struct Shape {
     shares_cpu: bool,
     /// Over TLS: true if connections resume sessions.
     resumes: bool,
-    /// What must hold, in words.
+    /// What must hold over TLS, in words.
     bound: &'static str,
 }
 
@@ -198,14 +198,14 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     for shape in all.iter().filter(|shape| shape.name.contains(&options.shape)) {
         let rounds = bench.rounds(shape)?;
         println!("{}\n{}", shape.name, rounds.text());
-        if !shape.bound.is_empty() {
-            println!("bound: {}\n", shape.bound);
+        if shape.is_tls() {
+            println!("{}", tls::notes(shape, &rounds));
         }
         let turn_ms = shape.bears_turns().then_some(turns::TURN.as_millis() as u64);
         shapes.push(json!({"name": shape.name, "turn_ms": turn_ms, "figures": rounds.json()}));
     }
     if options.tls {
-        print!("{}", tls::memory(&bench)?);
+        print!("{}{}", tls::memory(&bench)?, tls::own_allocations(root)?);
     }
     let Some(file) = &options.json else { return Ok(()) };
     let all = json!({

@@ -105,6 +105,21 @@ fn all_bytes_arrive_whatever_the_pieces() {
     }
 }
 
+/// Connections that open at the same time do not take each other's sessions.
+#[test]
+fn connections_that_open_together_all_resume() {
+    let own = made(&["localhost"]).unwrap();
+    let plans = plans(&own);
+    for expected in [Handshake::Full, Handshake::Resumed, Handshake::Resumed] {
+        let mut all: Vec<Ends> = (0..40).map(|_| ends(&plans)).collect();
+        for ends in &mut all {
+            let hello = said(&mut *ends.client, &[]);
+            ends.talk(hello, &mut || usize::MAX);
+            assert_eq!(ends.client.handshake(), Some(expected));
+        }
+    }
+}
+
 #[test]
 fn an_end_without_close_notify_is_told_from_one_with_it() {
     let own = made(&["localhost"]).unwrap();

@@ -46,6 +46,16 @@ fn ratios_are_taken_within_a_round() {
     assert_eq!(ratio["cpu_s_per_mops"]["high"], 1.2);
     assert_eq!(rounds.json()[2]["ratio"]["ops_per_s"]["median"], 0.8);
     assert!(rounds.text().contains("0.900 (0.900 – 0.900)"), "{}", rounds.text());
+    let beside = "bare: 0.500 (0.500 – 0.500) of peer's CPU\n\
+                  memtide: 0.600 (0.600 – 0.600) of peer's CPU\n";
+    assert_eq!(rounds.cpu_beside("peer"), beside);
+    assert_eq!(rounds.cpu_beside("other"), "");
+    let each = rounds.per_cpu_s("handshakes");
+    let ratio = "ratio 0.833 (0.833 – 0.833)";
+    assert!(
+        each.contains(&format!("memtide: 125000 handshakes per CPU second, {ratio}\n")),
+        "{each}"
+    );
 }
 
 #[test]

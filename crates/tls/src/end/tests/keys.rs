@@ -28,11 +28,11 @@ fn still() -> Library {
 }
 
 /// A client and a server of this library that have done their handshake.
-fn met(library: &Library, config: ServerConfig) -> (Box<dyn Filter>, End) {
+fn met(library: &Library, config: ServerConfig) -> (Box<dyn Filter>, End<ServerConnection>) {
     let own = certificate();
     let names = [("one".to_owned(), "simulated".to_owned())];
     let mut client = client_of(library, &options(&own), &names).unwrap().make("one");
-    let mut server = End::new(ServerConnection::new(Arc::new(config)).unwrap().into());
+    let mut server = End::new(ServerConnection::new(Arc::new(config)).unwrap());
     let mut up = said(&mut *client, b"");
     while !up.is_empty() {
         assert!(server.handle_bytes(&up, &mut Vec::new()).is_ok());
