@@ -6,7 +6,7 @@ mod task;
 mod topology;
 
 use crate::driver::{Address, FilterPlan, SocketOptions};
-pub use memory::{CONNECTION_BYTES, PlanMemory};
+pub use memory::PlanMemory;
 pub(crate) use memory::{OPERATION_BYTES, WATCHED_BYTES, WATCHED_MAX};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, Matching, OnFull, Protocol, RateUnit, Reconnect, Refill,

@@ -229,8 +229,8 @@ impl KeySpace {
 
     /// Appends a space and the key of `id`, as a line of the text protocol has them. The usual key
     /// is made whole in registers, and room for it and for what exceeds it is made at once: each
-    /// append looks for room. Its parts are stored where they stay, because a part that is read back
-    /// while it is being stored keeps the processor waiting.
+    /// append looks for room. Its parts are stored where they stay: one that is read back while it
+    /// is being stored keeps the processor waiting.
     pub fn write_spaced(&self, id: u64, out: &mut Vec<u8>) {
         debug_assert!(id < self.count, "a key of the plan has an id below their count");
         let len = self.len(id);

@@ -4,7 +4,7 @@ use memtide_metrics::series::Row;
 use memtide_metrics::{Shape, Tally, TallySum};
 
 /// Upper bound of a connection's memory in its process in bytes, besides its operations in flight.
-pub const CONNECTION_BYTES: u64 = 4096;
+const CONNECTION_BYTES: u64 = 1024;
 /// Upper bound of an operation's memory in flight.
 pub(crate) const OPERATION_BYTES: u64 = 48;
 /// Upper bound of what is remembered of a key that is read and verified, until it is answered.

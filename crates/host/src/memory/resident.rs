@@ -1,5 +1,5 @@
-//! Keeps resident only what this process works with: large blocks that were never written, and
-//! pages of the program that ran at start-up and never again. Neither changes what the program does.
+//! Keeps this process small: large blocks that were never written, and pages of the program that
+//! ran at start-up and never again, take no memory. Neither changes what the program does.
 
 use rustix::mm::{Advice, madvise};
 use std::ffi::{c_int, c_void};
@@ -20,7 +20,8 @@ pub fn map_blocks() {
     }
 }
 
-/// Gives back what only earlier work needed: free memory of the allocator, and pages of the program.
+/// Gives back what only earlier work needed: free memory of the allocator, and pages of the
+/// program.
 pub fn release() {
     #[cfg(target_env = "gnu")]
     // SAFETY: it takes nothing that is in use, and waits for other threads.
