@@ -38,7 +38,7 @@ fn main() {
         let cpu = absorb(workers, rounds, thread_cpu);
         let each_us = cpu.as_s_f64() * 1e6 / (rounds * workers) as f64;
         let share = cpu.as_s_f64() / SECONDS as f64;
-        let bytes = Tally::bytes_max(SLOTS as u64, 1) * workers * PER_SECOND;
+        let bytes = Tally::bytes(&shape()) * workers * PER_SECOND;
         println!(
             "{workers:>7}{each_us:>19.1}{:>16.2} %{:>22.1}",
             share * 100.0,

@@ -18,15 +18,42 @@ pub(crate) fn find(wanted: u8, bytes: &[u8]) -> Option<usize> {
     )
 }
 
+/// The least byte that may stand in a key; below it are the space and control characters.
+const FIRST_OF_KEYS: u8 = b' ' + 1;
+
 /// The position of the first space or control character.
 #[inline]
 pub(crate) fn find_end_of_key(bytes: &[u8]) -> Option<usize> {
-    const FIRST_OF_KEYS: u8 = b' ' + 1;
-    first_marked(
-        bytes,
-        |chunk| chunk.wrapping_sub(LOW * FIRST_OF_KEYS as u64) & !chunk & HIGH,
-        |byte| byte < FIRST_OF_KEYS,
-    )
+    first_marked(bytes, ends_of_key, |byte| byte < FIRST_OF_KEYS)
+}
+
+/// True if the first `len` bytes are some and contain no space or control character. Blocks may
+/// overlap, so that only whole ones are compared; a key of fewer than eight bytes is looked at with
+/// what follows it.
+#[inline(always)]
+pub(crate) fn begins_with_key(bytes: &[u8], len: usize) -> bool {
+    const BLOCK: usize = 16;
+    let is_within = |block: &[u8; BLOCK]| {
+        block.iter().fold(true, |so_far, &byte| so_far & (byte >= FIRST_OF_KEYS))
+    };
+    let Some(key) = bytes.get(..len) else { return false };
+    if let Some(first) = key.first_chunk::<BLOCK>() {
+        let (_, blocks) = key.as_rchunks::<BLOCK>();
+        blocks.iter().fold(is_within(first), |so_far, block| so_far & is_within(block))
+    } else if let (Some(first), Some(last)) = (key.first_chunk(), key.last_chunk()) {
+        ends_of_key(u64::from_le_bytes(*first)) | ends_of_key(u64::from_le_bytes(*last)) == 0
+    } else if let (Some(first), 1..) = (bytes.first_chunk(), len) {
+        ends_of_key(u64::from_le_bytes(*first) | u64::MAX << (8 * len)) == 0
+    } else {
+        false
+    }
+}
+
+/// Marks spaces and control characters of a chunk as [`first_marked`] needs it: there is a mark if
+/// and only if there is such a byte.
+#[inline(always)]
+const fn ends_of_key(chunk: u64) -> u64 {
+    chunk.wrapping_sub(LOW * FIRST_OF_KEYS as u64) & !chunk & HIGH
 }
 
 /// The position of the first marked byte, eight bytes at a time: `mark` sets the high bit of each

@@ -81,11 +81,11 @@ pub(crate) trait ConnectionEvents {
     fn settle(&mut self, entry: &InFlight, ending: Ending);
     /// `entry` was answered in time, with values of `value_bytes` bytes. [`Self::all_answered`]
     /// follows before anything else that is not an answer, and before a reception ends.
-    fn answered(&mut self, entry: &InFlight, ending: Ending, value_bytes: u64) {
+    fn answered(&mut self, entry: &InFlight, ending: &Ending, value_bytes: u64) {
         if value_bytes > 0 {
             self.values(entry, value_bytes);
         }
-        self.settle(entry, ending);
+        self.settle(entry, *ending);
     }
     /// All answers of a reception so far were told to `answered`.
     fn all_answered(&mut self) {}
@@ -487,8 +487,13 @@ impl Connection {
         // The bytes left at the start of the present reply, or at the start of `bytes`.
         let mut left = bytes.len();
         loop {
-            if !sink.reads_values() {
-                self.skip_values::<T>(&mut bytes);
+            if !sink.reads_values()
+                && let Some(verdict) = self.skip_values::<T>(&mut bytes)?
+            {
+                self.count_reply(left - bytes.len());
+                left = bytes.len();
+                self.finish(now, verdict, follow_ups, sink);
+                continue;
             }
             let mut answer_head = T::NO_HEAD;
             let next = T::next(T::decoder(&mut self.link.reader), &mut bytes, &mut answer_head);
@@ -554,12 +559,15 @@ impl Connection {
     }
 
     /// Counts the values at the front of `bytes` that the oldest operation asked for, as far as
-    /// they can be skipped by their length.
+    /// they can be skipped by their length. Returns the verdict if its whole answer was skipped.
     #[inline(always)]
-    fn skip_values<T: WireFormat>(&mut self, bytes: &mut &[u8]) {
-        let Some(head) = self.pipeline.front_mut() else { return };
+    fn skip_values<T: WireFormat>(
+        &mut self,
+        bytes: &mut &[u8],
+    ) -> Result<Option<Verdict>, PeerError> {
+        let Some(head) = self.pipeline.front_mut() else { return Ok(None) };
         if !is_asked_for(head) {
-            return;
+            return Ok(None);
         }
         let decoder = T::decoder(&mut self.link.reader);
         let (count, sum) = T::skip_values(decoder, bytes, head.keys - head.hits);
@@ -569,6 +577,11 @@ impl Connection {
             self.cas_unique = 0;
             self.stray_error = false;
         }
+        if !T::skip_end(decoder, bytes) {
+            return Ok(None);
+        }
+        self.stray_error = false;
+        verdict(head, &Reply::End).map(Some)
     }
 
     /// Counts `bytes` more of the oldest operation's reply.
@@ -604,7 +617,7 @@ impl Connection {
         let ending = Ending { fate, outcome, reply, error, received: now, bytes };
         let is_over = !(goes_on || is_seen || is_overdue || head.stage.is_expired());
         if fate == Fate::Answered && is_over {
-            sink.answered(head, ending, value_bytes);
+            sink.answered(head, &ending, value_bytes);
             self.pipeline.pop_front();
             return;
         }

@@ -140,6 +140,13 @@ pub(crate) trait WireFormat {
         (0, 0)
     }
 
+    /// Skips the reply that ends an answer, if it is whole and at the front of `input`; false if it
+    /// is not. One that is not skipped comes as a reply.
+    #[inline(always)]
+    fn skip_end(_decoder: &mut Self::Decoder, _input: &mut &[u8]) -> bool {
+        false
+    }
+
     /// To be called when no further reply is complete: returns an error if the remaining bytes
     /// cannot become one.
     fn check_partial(decoder: &Self::Decoder) -> Result<(), Malformed>;

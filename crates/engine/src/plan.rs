@@ -6,7 +6,7 @@ mod task;
 mod topology;
 
 use crate::driver::{Address, FilterPlan, SocketOptions};
-pub use memory::{CONNECTION_BYTES, PlanMemory};
+pub use memory::PlanMemory;
 pub(crate) use memory::{OPERATION_BYTES, WATCHED_BYTES, WATCHED_MAX};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, Matching, OnFull, Protocol, RateUnit, Reconnect, Refill,
@@ -14,7 +14,7 @@ pub use memtide_base::choice::{
 };
 use memtide_base::{Instant, ItemFlags, Span};
 use memtide_metrics::series::{ROWS_ASKED_MAX, ROWS_MAX};
-use memtide_metrics::{Shape, Tally, slices};
+use memtide_metrics::{Shape, slices};
 use memtide_workload::{
     Action, Arrival, Draws, Expiring, KeySpace, Lifetimes, Mix, OpKind, Oracle, RateCurve,
     SourcePlan, TimeLaw, ValueSpace, Version, numeric_value,
@@ -493,14 +493,60 @@ impl RowPlan {
     fn rows_max(&self) -> usize {
         if self.width.is_some() { ROWS_ASKED_MAX } else { ROWS_MAX }
     }
+}
 
-    /// The memory of the cells of one worker in bytes, for a load with this timeout in a window of
-    /// this length, if that is known, in all its tallies.
-    pub fn cells_bytes(&self, timeout: Span, window: Option<Span>, mix: &Mix) -> u64 {
-        let cells = self.cells(timeout, slices::first_width(window)) as u64;
-        let [response, service] = answer_slots(mix);
-        let distributions = response.iter().chain(&service).filter(|used| **used).count() as u64;
-        memory::TALLIES * Tally::cells_bytes(cells, distributions)
+/// What decides the room that a load's measurements need.
+#[derive(Clone, Copy, Debug)]
+pub struct TallyPlan<'a> {
+    /// The kinds of operations.
+    pub mix: &'a Mix,
+    /// The rows over time.
+    pub rows: RowPlan,
+    /// An operation ends this long after its intended instant.
+    pub timeout: Span,
+    /// The measured window, and the end of the load.
+    pub window: Window,
+    /// The number of servers.
+    pub servers: usize,
+    /// Outstanding operations per connection.
+    pub depth: u32,
+    /// True if connections are the load.
+    pub churn: bool,
+    /// True if the sizes of messages are kept.
+    pub message_sizes: bool,
+    /// True if servers are asked for figures of their items.
+    pub item_figures: bool,
+}
+
+impl TallyPlan<'_> {
+    /// The room that each tally needs.
+    pub fn shape(&self) -> Shape {
+        let mut slots = vec![false; slot::COUNT];
+        for kind in self.mix.kinds() {
+            slots[kind.index()] = true;
+        }
+        slots[slot::GET_HIT] = slots[OpKind::Get.index()];
+        slots[slot::GET_MISS] = slots[OpKind::Get.index()];
+        let [response, service] = answer_slots(self.mix);
+        let slice_width = slices::first_width(self.window.length());
+        let gets = vec![OpKind::Get.index(), slot::GET_HIT, slot::GET_MISS];
+        Shape {
+            slots,
+            response,
+            service,
+            segments: segment::COUNT,
+            servers: self.servers,
+            row_width: self.rows.width(self.timeout),
+            rows_max: self.rows.rows_max(),
+            row_gets: if self.rows.get_times { gets } else { Vec::new() },
+            slice_width,
+            cells: self.rows.cells(self.timeout, slice_width),
+            depth: self.depth as usize,
+            churn: self.churn,
+            message_sizes: self.message_sizes,
+            item_figures: self.item_figures,
+            bounds: self.window.cooldown == Cooldown::Stop,
+        }
     }
 }
 
@@ -518,32 +564,18 @@ fn answer_slots(mix: &Mix) -> [Vec<bool>; 2] {
 impl Plan {
     /// The room that the tallies of this plan need.
     pub fn shape(&self) -> Shape {
-        let mut slots = vec![false; slot::COUNT];
-        for kind in self.source.mix.kinds() {
-            slots[kind.index()] = true;
-        }
-        slots[slot::GET_HIT] = slots[OpKind::Get.index()];
-        slots[slot::GET_MISS] = slots[OpKind::Get.index()];
-        let [response, service] = answer_slots(&self.source.mix);
-        let slice_width = slices::first_width(self.window.length());
-        let gets = vec![OpKind::Get.index(), slot::GET_HIT, slot::GET_MISS];
-        Shape {
-            slots,
-            response,
-            service,
-            segments: segment::COUNT,
+        let tallies = TallyPlan {
+            mix: &self.source.mix,
+            rows: self.rows,
+            timeout: self.timeout,
+            window: self.window,
             servers: self.servers.len(),
-            row_width: self.rows.width(self.timeout),
-            rows_max: self.rows.rows_max(),
-            row_gets: if self.rows.get_times { gets } else { Vec::new() },
-            slice_width,
-            cells: self.rows.cells(self.timeout, slice_width),
-            depth: self.depth as usize,
+            depth: self.depth,
             churn: self.churn().is_some(),
             message_sizes: self.message_sizes,
             item_figures: !self.requests.item_flags.is_empty(),
-            bounds: self.window.cooldown == Cooldown::Stop,
-        }
+        };
+        tallies.shape()
     }
 
     /// True if an operation may wait between its first answer and its second request.

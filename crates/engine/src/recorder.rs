@@ -73,7 +73,7 @@ pub(crate) struct Recorder {
     measured: (Instant, Instant),
     /// The last intended instant and its segment: a batch has one of each.
     segment_last: (Instant, u16),
-    answers: Answers,
+    answers: [Answers; 2],
     sends: Sends,
     sampling: bool,
     /// True if the size or the sample of each operation is kept.
@@ -105,7 +105,7 @@ impl Recorder {
             start: Instant::NEVER,
             measured: (Instant::NEVER, Instant::NEVER),
             segment_last: (Instant::NEVER, segment::COOLDOWN),
-            answers: Answers::NONE,
+            answers: [Answers::NONE; 2],
             sends: Sends::NONE,
             sampling: plan.samples,
             keeps_singles: plan.samples || plan.shape().message_sizes,

@@ -272,6 +272,13 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.recorder.tally_mut()
     }
 
+    /// The tally since the last hand-over, of a worker that has finished.
+    pub fn into_tally(mut self) -> Box<Tally> {
+        debug_assert!(self.is_finished(), "nothing more is counted");
+        self.recorder.tally_mut();
+        self.recorder.tally
+    }
+
     /// The worker's present state.
     pub fn report(&self) -> WorkerReport {
         let now = self.driver.now();

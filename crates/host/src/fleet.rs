@@ -14,6 +14,7 @@ use crate::export::{SampleQueues, SampleSink};
 use crate::handoff::{Giver, Parcel, Taker, handoff};
 use crate::machine;
 use crate::machine::pin;
+use crate::memory;
 use crate::signal::StopFlag;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::driver::{DriverError, Sample};
@@ -191,6 +192,7 @@ impl Fleet for HostFleet {
 
     fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
         assert!(self.workers.iter().all(|worker| worker.handle.is_none()), "one plan at a time");
+        memory::release();
         // The commands to an earlier plan are past.
         let plan = Arc::new(Plan { commands: WindowCommands::new(), ..plan.clone() });
         (self.stops, self.plan) = (Stops::default(), Some(Arc::clone(&plan)));
@@ -230,6 +232,9 @@ impl Fleet for HostFleet {
             }
             _ => {}
         }
+        if matches!(command, Command::Begin | Command::Stop { .. }) {
+            memory::release();
+        }
         for worker in &self.workers {
             let begun = worker.mailbox.begin_ns.load(Ordering::Relaxed) != NEVER_NS;
             assert!(!begun || command != Command::Begin, "a load begins once");
@@ -267,6 +272,9 @@ impl Fleet for HostFleet {
             let number = thread.number;
             let failed = |error| FleetError::Worker { worker: number, error };
             thread.collect(totals).map_err(failed)?;
+        }
+        if self.workers.iter().all(|worker| worker.handle.is_none()) {
+            memory::release();
         }
         // Checked after the collection, because its reports may cause a refusal to be seen.
         self.check_refused()?;
@@ -463,9 +471,7 @@ impl Job {
             // next plan at once, and closing many connections takes a while.
             if worker.is_finished() {
                 let report = meter.complete(worker.report(), true);
-                let empty = Box::new(Tally::new(&self.plan.shape()));
-                let tally = std::mem::replace(worker.tally_mut(), empty);
-                return Ok(Parcel { tally, report });
+                return Ok(Parcel { tally: worker.into_tally(), report });
             }
             let reached = Reached::by(&worker).max(told);
             if now >= handover || reached > told {

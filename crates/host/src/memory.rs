@@ -1,8 +1,11 @@
 //! The memory that this process can still take: the least of the machine's available memory, the
-//! rest of its control groups' limits, and the rest of its address space limit. It reads figures
-//! and frees nothing.
+//! rest of its control groups' limits, and the rest of its address space limit. What keeps the
+//! process itself small is in `memory/resident.rs`.
+
+mod resident;
 
 use crate::machine::field;
+pub use resident::{map_blocks, release};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -14,6 +14,7 @@ mod fresh;
 mod exit;
 mod output;
 
+use memtide_host::memory;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -23,10 +24,13 @@ fn main() -> ExitCode {
         return ExitCode::from(call.answer());
     }
     let words: Vec<_> = std::env::args_os().collect();
+    // What the loader read to link the program.
+    memory::release();
     let matches = match flags::command_for(&words).try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(error) => return exit::of_usage(error),
     };
+    memory::release();
     match cmd::dispatch(&matches) {
         Ok(code) => ExitCode::from(code),
         Err(stop) => stop.report(),

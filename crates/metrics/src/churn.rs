@@ -133,6 +133,9 @@ pub struct Churn<C: Count> {
 }
 
 impl<C: Count> Churn<C> {
+    /// The number of its distributions.
+    pub(crate) const DISTRIBUTIONS: usize = 6;
+
     pub(crate) fn new(segments: usize) -> Self {
         Self {
             segments: vec![ChurnCounters::default(); segments],

@@ -6,14 +6,14 @@
 
 mod cell;
 
-use crate::absence::Absences;
+use crate::absence::{Absence, Absences};
 use crate::churn::Churn;
 use crate::counter::{Counters, KINDS_MAX, summed};
 use crate::histogram::{Histogram, Tallying};
 use crate::mismatch::{Mismatch, Mismatches};
 use crate::series::Series;
 use crate::slices::{SLICES_KEPT, SliceSet};
-use crate::times::{Lateness, Shape, Times, histograms_max};
+use crate::times::{Lateness, Shape, Times};
 use cell::Cells;
 pub use cell::{Answer, UnansweredCount};
 use memtide_base::Span;
@@ -87,6 +87,17 @@ impl AddAssign<&Self> for ByServer {
     }
 }
 
+/// The memory of the counters of a tally or a run of this shape, in bytes.
+fn counters_bytes(shape: &Shape) -> usize {
+    let each = 2 * size_of::<Counters>() + size_of::<ConnectionCounters>() + size_of::<Lateness>();
+    shape.segments * size_of::<Counters>() + shape.servers * each
+}
+
+/// The distributions of the churn of connections, if they are the load.
+fn churned(shape: &Shape) -> usize {
+    if shape.churn { Churn::<u32>::DISTRIBUTIONS } else { 0 }
+}
+
 /// Adds each of `parts` to the sum at its place.
 fn add_each<'a, T: AddAssign<&'a T>>(sums: &mut [T], parts: &'a [T]) {
     sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
@@ -129,16 +140,20 @@ impl Tally {
         }
     }
 
-    /// Upper bound of the memory of a tally besides its open rows in bytes, with this number of
-    /// slots in use and of servers.
-    pub const fn bytes_max(slots: u64, servers: u64) -> u64 {
-        let kept = TALLY_MISMATCHES_MAX as u64 * size_of::<Mismatch>() as u64;
-        histograms_max(slots, servers) * Histogram::<u32>::bytes() + kept
+    /// The memory of a tally of this shape besides its cells, in bytes.
+    pub fn bytes(shape: &Shape) -> u64 {
+        let kept = TALLY_MISMATCHES_MAX * size_of::<Mismatch>();
+        let kept = kept + TALLY_ABSENCES_MAX * size_of::<Absence>();
+        let slots = Times::<()>::slotted(shape) * size_of::<Option<Tallying>>();
+        let outstanding = (shape.depth + 1) * size_of::<u32>();
+        let own = size_of::<Self>() + counters_bytes(shape) + kept + slots + outstanding;
+        let distributions = Times::<()>::new(shape).each().count() + churned(shape);
+        own as u64 + distributions as u64 * Histogram::<u32>::bytes()
     }
 
-    /// The memory of this number of cells, with this number of distributions each, in bytes.
-    pub const fn cells_bytes(cells: u64, distributions: u64) -> u64 {
-        Cells::bytes(cells, distributions)
+    /// The memory of the cells of a tally of this shape, in bytes.
+    pub fn cells_bytes(shape: &Shape) -> u64 {
+        Cells::bytes(shape)
     }
 
     /// Counts an operation sent on a connection with `outstanding` operations, itself included; at
@@ -242,10 +257,15 @@ pub struct TallySum {
 }
 
 impl TallySum {
-    /// Upper bound of the memory of a run's sums besides its rows in bytes, with this number of
-    /// slots in use and of servers.
-    pub const fn bytes_max(slots: u64, servers: u64) -> u64 {
-        histograms_max(slots, servers) * Histogram::<u64>::bytes()
+    /// The memory of a run's sums of this shape besides its rows and slices, in bytes.
+    pub fn bytes(shape: &Shape) -> u64 {
+        let slots = Times::<()>::slotted(shape) + 2 * shape.slots.len();
+        let slots = slots * size_of::<Option<Histogram<u64>>>();
+        let outstanding = (shape.depth + 1) * size_of::<u64>();
+        let own = size_of::<Self>() + counters_bytes(shape) + slots + outstanding;
+        let answered = 2 * shape.slots.iter().filter(|used| **used).count();
+        let distributions = Times::<()>::new(shape).each().count() + churned(shape) + answered;
+        own as u64 + distributions as u64 * Histogram::<u64>::bytes()
     }
 
     /// Sums without any measurement yet.

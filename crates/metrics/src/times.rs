@@ -85,12 +85,6 @@ pub struct Times<H> {
     pub item_read: Option<H>,
 }
 
-/// The most distributions of [`Times`].
-pub(crate) const fn histograms_max(slots: u64, servers: u64) -> u64 {
-    let of_servers = if servers > 1 { 2 * servers } else { 0 };
-    5 * slots + of_servers + 11
-}
-
 impl<H: Default> Times<H> {
     pub(crate) fn new(shape: &Shape) -> Self {
         let slots = || shape.slots.iter().map(|&used| used.then(H::default)).collect();
@@ -120,6 +114,12 @@ impl<H: Default> Times<H> {
 }
 
 impl<H> Times<H> {
+    /// The places for distributions of slots, used or not, of all but response and service times.
+    pub(crate) fn slotted(shape: &Shape) -> usize {
+        let channels = if shape.bounds { 3 } else { 2 };
+        channels * shape.slots.len()
+    }
+
     /// All distributions but those that cells hold, in one order for every `H`.
     pub(crate) fn each(&mut self) -> impl Iterator<Item = &mut H> {
         let slots = [&mut self.lag, &mut self.punctual, &mut self.bounds];

@@ -228,8 +228,9 @@ impl KeySpace {
     }
 
     /// Appends a space and the key of `id`, as a line of the text protocol has them. The usual key
-    /// is made whole in registers and appended once, with what exceeds it: each append looks for
-    /// room, and one of a constant length is a few moves without a call.
+    /// is made whole in registers, and room for it and for what exceeds it is made at once: each
+    /// append looks for room. Its parts are stored where they stay: one that is read back while it
+    /// is being stored keeps the processor waiting.
     pub fn write_spaced(&self, id: u64, out: &mut Vec<u8>) {
         debug_assert!(id < self.count, "a key of the plan has an id below their count");
         let len = self.len(id);
@@ -237,14 +238,13 @@ impl KeySpace {
             out.push(b' ');
             return self.write(id, out);
         }
-        // The space, the digits of one block, and as much filler as one draw makes.
-        let mut text = [b' '; 1 + BLOCK + FILLER];
+        let end = out.len() + 1 + len;
+        out.extend_from_slice(&[b' '; SPACED]);
+        let text = out.last_chunk_mut::<SPACED>().expect("it was appended");
         let low = letters(block_of(id + self.first, self.width)) << (8 * (BLOCK - self.width));
         text[1..=BLOCK].copy_from_slice(&low.to_be_bytes());
         let filled = &mut text[1 + self.width..][..FILLER];
         filled.copy_from_slice(&filler(self.fillers.generator(id).bits()));
-        let end = out.len() + 1 + len;
-        out.extend_from_slice(&text);
         out.truncate(end);
     }
 
@@ -318,6 +318,8 @@ impl KeySpace {
 const BLOCK: usize = 8;
 /// Letters of filler that are computed at once.
 const FILLER: usize = 4 * BLOCK;
+/// A space, the digits of one block, and as much filler as one draw makes.
+const SPACED: usize = 1 + BLOCK + FILLER;
 
 /// The number of digits of this many bits that tell `count` ids apart; at least 1.
 fn width_of(count: u64, digit_bits: u32) -> usize {

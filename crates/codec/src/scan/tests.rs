@@ -30,6 +30,9 @@ fn a_key_ends_at_the_first_space_or_control_character() {
                 }
                 let plain = bytes.iter().position(|&byte| byte <= b' ');
                 assert_eq!(find_end_of_key(&bytes), plain, "{bytes:?}");
+                let is_key = len > 0 && plain.is_none();
+                bytes.extend_from_slice(b" \r\n0 \r\n0");
+                assert_eq!(begins_with_key(&bytes, len), is_key, "{len} of {bytes:?}");
             }
         }
     }

@@ -142,6 +142,11 @@ impl WireFormat for Text {
     }
 
     #[inline(always)]
+    fn skip_end(decoder: &mut ReplyDecoder, input: &mut &[u8]) -> bool {
+        decoder.skip_end(input)
+    }
+
+    #[inline(always)]
     fn check_partial(decoder: &ReplyDecoder) -> Result<(), Malformed> {
         decoder.check_partial()
     }

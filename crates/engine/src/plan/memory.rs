@@ -1,10 +1,10 @@
 //! The memory that a plan takes, beside the types that take it.
 
 use memtide_metrics::series::Row;
-use memtide_metrics::{Tally, TallySum};
+use memtide_metrics::{Shape, Tally, TallySum};
 
 /// Upper bound of a connection's memory in its process in bytes, besides its operations in flight.
-pub const CONNECTION_BYTES: u64 = 4096;
+const CONNECTION_BYTES: u64 = 1024;
 /// Upper bound of an operation's memory in flight.
 pub(crate) const OPERATION_BYTES: u64 = 48;
 /// Upper bound of what is remembered of a key that is read and verified, until it is answered.
@@ -17,9 +17,8 @@ const SLOT_BYTES: u64 = size_of::<u32>() as u64;
 /// Memory of a worker besides its connections and tallies: the buffers of its driver and outbox,
 /// and the points of its idle clock.
 const WORKER_BYTES: u64 = 1 << 20;
-/// The tallies of a worker: one is filled, another collected, and the last parcel leaves an empty
-/// one.
-pub(super) const TALLIES: u64 = 3;
+/// The tallies of a worker: one is filled, another collected.
+const TALLIES: u64 = 2;
 
 /// The sizes that decide how much memory a plan takes in the processes that make its load. They are
 /// known before anything is allocated.
@@ -39,10 +38,12 @@ pub struct PlanMemory {
     pub slots: u64,
     /// What verification knows about keys, in bytes.
     pub verification_bytes: u64,
-    /// The cells of one worker, in bytes.
+    /// The tallies of one worker besides their cells, in bytes.
+    pub tallies_bytes: u64,
+    /// The cells of one worker in all its tallies, in bytes.
     pub cells_bytes: u64,
-    /// Classes of operations that have distributions of their own.
-    pub classes: u64,
+    /// The sums that tallies are added to, in bytes.
+    pub sums_bytes: u64,
     /// Servers.
     pub servers: u64,
     /// The most rows that the run keeps.
@@ -54,6 +55,16 @@ pub struct PlanMemory {
 }
 
 impl PlanMemory {
+    /// These sizes with what measurements of this shape take.
+    pub fn measuring(self, shape: &Shape) -> Self {
+        Self {
+            tallies_bytes: TALLIES * Tally::bytes(shape),
+            cells_bytes: TALLIES * Tally::cells_bytes(shape),
+            sums_bytes: TallySum::bytes(shape),
+            ..self
+        }
+    }
+
     /// The sizes in a process that makes `units` of the `of` equal shares of this load, with this
     /// plan's number of workers for each.
     pub fn of_share(self, units: u32, of: u32) -> Self {
@@ -85,11 +96,8 @@ impl PlanMemory {
 
     /// Memory of the workers besides their connections, in bytes, and of what is collected.
     pub const fn workers_bytes(&self) -> u64 {
-        let tally = Tally::bytes_max(self.classes, self.servers);
-        let each = TALLIES.saturating_mul(tally).saturating_add(WORKER_BYTES);
-        self.workers
-            .saturating_mul(each)
-            .saturating_add(TallySum::bytes_max(self.classes, self.servers))
+        let each = self.tallies_bytes.saturating_add(WORKER_BYTES);
+        self.workers.saturating_mul(each).saturating_add(self.sums_bytes)
     }
 
     /// Memory of the cells and of the rows that are made of them, in bytes.

@@ -1,6 +1,7 @@
 //! Operations of one batch that are alike in all that is recorded of them: sent by one call, or
-//! answered by one reception. They are counted here and recorded once, with their number. Nothing
-//! is kept from one batch to the next, so that no figure is ever behind.
+//! answered by one reception. They are counted here and recorded once, with their number, for two
+//! sorts at a time: in most loads gets and sets alternate. Nothing is kept from one batch to the
+//! next, so that no figure is ever behind.
 
 use super::Recorder;
 use crate::connection::{Ending, InFlight, InFlightStage};
@@ -56,31 +57,40 @@ impl Answers {
         Self { count: 1, entry: *entry, ending, bytes, value_bytes }
     }
 
-    /// True if nothing that is recorded of an answered operation differs but its bytes.
+    /// Counts an answered operation if nothing that is recorded of it differs but its bytes; false
+    /// if something does.
     #[inline(always)]
-    pub(super) fn are_like(&self, entry: &InFlight, ending: &Ending) -> bool {
+    fn add(&mut self, entry: &InFlight, ending: &Ending, value_bytes: u64) -> bool {
         let first = &self.entry;
-        self.count > 0
+        let is_like = self.count > 0
+            && entry.kind == first.kind
             && entry.intended == first.intended
             && entry.sent == first.sent
             && entry.own == first.own
             && entry.segment == first.segment
             && entry.keys == first.keys
             && entry.hits == first.hits
-            && entry.kind == first.kind
             && entry.stage == first.stage
             && ending.reply == self.ending.reply
-            && ending.received == self.ending.received
+            && ending.received == self.ending.received;
+        if is_like {
+            self.count += 1;
+            self.bytes += u64::from(ending.bytes);
+            self.value_bytes += value_bytes;
+        }
+        is_like
     }
 }
 
-/// Operations that one call sent and that are alike.
+/// Operations that one call sent and that are alike but for their kind, which is one of two: the
+/// lateness of each depends on those before it, so that nothing else may differ.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sends {
     /// Their number; 0 if there are none, and the rest then means nothing.
     pub(super) count: u32,
+    /// Two kinds, and the number of each.
+    pub(super) kinds: [(OpKind, u32); 2],
     pub(super) segment: u16,
-    pub(super) kind: OpKind,
     pub(super) intended: Instant,
     pub(super) sent: Instant,
     /// How long after they could have been.
@@ -92,22 +102,35 @@ pub(super) struct Sends {
 impl Sends {
     pub(super) const NONE: Self = Self {
         count: 0,
+        kinds: [(OpKind::Get, 0); 2],
         segment: 0,
-        kind: OpKind::Get,
         intended: Instant::ZERO,
         sent: Instant::ZERO,
         late: Span::ZERO,
         own: (Span::ZERO, Span::ZERO),
     };
 
-    /// True if nothing that is recorded of a sent operation differs.
+    /// Counts a sent operation if nothing else that is recorded of it differs; false if something
+    /// does.
     #[inline(always)]
-    pub(super) fn are_like(&self, entry: &InFlight, late: Span) -> bool {
-        self.count > 0
+    fn add(&mut self, entry: &InFlight, late: Span) -> bool {
+        let [first, second] = &mut self.kinds;
+        let is_first = entry.kind == first.0;
+        let is_like = self.count > 0
             && entry.intended == self.intended
             && entry.own == self.own.0
             && late == self.late
-            && (entry.segment, entry.kind) == (self.segment, self.kind)
+            && entry.segment == self.segment
+            && (is_first || second.1 == 0 || entry.kind == second.0);
+        if is_like {
+            self.count += 1;
+            if is_first {
+                first.1 += 1;
+            } else {
+                *second = (entry.kind, second.1 + 1);
+            }
+        }
+        is_like
     }
 }
 
@@ -126,16 +149,16 @@ impl Recorder {
         if outstanding > 0 && entry.segment == segment::MEASURE {
             self.tally.sent_with(outstanding);
         }
-        if self.sends.are_like(entry, late) {
+        if self.sends.add(entry, late) {
             entry.own = self.sends.own.1;
-            self.sends.count += 1;
             return;
         }
         self.all_sent(server);
         let own = entry.own;
         entry.own = self.lateness.sent(server, entry.intended, own);
         let InFlight { segment, kind, intended, sent, .. } = *entry;
-        self.sends = Sends { count: 1, segment, kind, intended, sent, late, own: (own, entry.own) };
+        let (kinds, own) = ([(kind, 1), (kind, 0)], (own, entry.own));
+        self.sends = Sends { count: 1, kinds, segment, intended, sent, late, own };
     }
 
     /// Records those sent that were only counted.
@@ -147,24 +170,31 @@ impl Recorder {
     }
 
     fn record_sends(&mut self, server: ServerId) {
-        let Sends { count: alike, segment, kind, intended, sent, late, .. } = self.sends;
+        let Sends { count: alike, kinds, segment, intended, sent, late, .. } = self.sends;
         self.sends.count = 0;
         self.lateness.sent_more(server, alike - 1);
-        let count = u64::from(alike);
-        self.count(segment, server, |counters| {
-            counters.sent += count;
-            counters.kinds[kind.index()].sent += count;
-        });
-        if self.segment_of(sent) == segment::MEASURE {
-            self.tally.sent_in_window[kind.index()] += count;
+        let is_in_window = self.segment_of(sent) == segment::MEASURE;
+        for (kind, count) in kinds.map(|(kind, count)| (kind.index(), u64::from(count))) {
+            if count == 0 {
+                continue;
+            }
+            self.count(segment, server, |counters| {
+                counters.sent += count;
+                counters.kinds[kind].sent += count;
+            });
+            if is_in_window {
+                self.tally.sent_in_window[kind] += count;
+            }
+            if segment == segment::MEASURE
+                && let Some(lag) = &mut self.tally.times.lag[kind]
+            {
+                lag.record_many(sent.since(intended).ns(), count);
+            }
         }
         if segment == segment::MEASURE {
             let times = &mut self.tally.times;
-            if let Some(lag) = &mut times.lag[kind.index()] {
-                lag.record_many(sent.since(intended).ns(), count);
-            }
-            times.lag_generator.record_many(late.ns(), count);
-            times.in_flight_at_send.record_many(self.in_flight, count);
+            times.lag_generator.record_many(late.ns(), alike.into());
+            times.in_flight_at_send.record_many(self.in_flight, alike.into());
         }
     }
 
@@ -174,36 +204,40 @@ impl Recorder {
     pub(crate) fn answered(
         &mut self,
         entry: &InFlight,
-        ending: Ending,
+        ending: &Ending,
         value_bytes: u64,
         place: (ServerId, u32),
     ) {
         self.assert_unchanged(entry);
         if self.keeps_singles && entry.segment == segment::MEASURE {
-            self.record_single(entry, &ending, Some(place));
+            self.record_single(entry, ending, Some(place));
         }
-        let answers = &mut self.answers;
-        if answers.are_like(entry, &ending) {
-            answers.count += 1;
-            answers.bytes += u64::from(ending.bytes);
-            answers.value_bytes += value_bytes;
+        let [first, second] = &mut self.answers;
+        if first.add(entry, ending, value_bytes) || second.add(entry, ending, value_bytes) {
+            return;
+        }
+        if first.count > 0 && second.count == 0 {
+            *second = Answers::of(entry, *ending, value_bytes);
             return;
         }
         self.all_answered(place);
-        self.answers = Answers::of(entry, ending, value_bytes);
+        self.answers[0] = Answers::of(entry, *ending, value_bytes);
     }
 
     /// Records those answered that were only counted.
     #[inline]
     pub(crate) fn all_answered(&mut self, place: (ServerId, u32)) {
-        if self.answers.count > 0 {
-            self.record_answers(place);
+        if self.answers[0].count > 0 {
+            self.record_answers(0, place);
+        }
+        if self.answers[1].count > 0 {
+            self.record_answers(1, place);
         }
     }
 
-    fn record_answers(&mut self, place: (ServerId, u32)) {
-        let Answers { count, entry, ending, bytes, value_bytes } = self.answers;
-        self.answers.count = 0;
+    fn record_answers(&mut self, nth: usize, place: (ServerId, u32)) {
+        let Answers { count, entry, ending, bytes, value_bytes } = self.answers[nth];
+        self.answers[nth].count = 0;
         debug_assert!(self.in_flight >= u64::from(count), "more end than were in flight");
         self.in_flight -= u64::from(count);
         let has_values = ending.reply != Some(ReplyClass::Unchanged);

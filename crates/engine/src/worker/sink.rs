@@ -78,7 +78,7 @@ impl<S: Source> ConnectionEvents for OperationSink<'_, S> {
     }
 
     #[inline(always)]
-    fn answered(&mut self, entry: &InFlight, ending: Ending, value_bytes: u64) {
+    fn answered(&mut self, entry: &InFlight, ending: &Ending, value_bytes: u64) {
         self.recorder.answered(entry, ending, value_bytes, (self.link.server, self.number));
         self.source.settle(&entry.op(), ending.outcome);
     }

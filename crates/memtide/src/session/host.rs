@@ -18,6 +18,7 @@ use memtide_host::driver::check_uring;
 use memtide_host::machine::{
     self, Busyness, ControlGroups, LocalServer, Machine, Program, Programs, SecondReader,
 };
+use memtide_host::memory;
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet, SampleQueues, SampleSink, Serving, resolve};
 use memtide_record::{
@@ -171,6 +172,11 @@ impl World for HostWorld {
     fn surroundings(&mut self, settings: &Settings) -> Result<Surroundings, Stop> {
         let scenario = &settings.scenario;
         let mut made = None;
+        // An embedded server takes and frees the memory of values too often for that, and TLS that
+        // of records.
+        if !scenario.servers.is_empty() && !scenario.tls.on {
+            memory::map_blocks();
+        }
         let servers = if scenario.servers.is_empty() {
             let name = scenario.tls.server_name.as_deref();
             made = scenario.tls.on.then(|| tls::own(name)).transpose()?;

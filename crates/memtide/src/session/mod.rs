@@ -27,6 +27,7 @@ pub(crate) use world::{Prepared, World};
 use crate::exit::{FAILED, INTERRUPTED, Stop, unwritable};
 use crate::output::{columns, say, say_part, show};
 use memtide_base::Span;
+use memtide_host::memory;
 use memtide_host::signal::StopFlag;
 use memtide_record::steps::LostAgent;
 use memtide_record::{EndedBy, GoalResult};
@@ -139,6 +140,7 @@ impl<W: World> Session<W> {
         let profile = front.profile(settings);
         front.check(settings, world.servers_within(settings))?;
         let around = world.surroundings(settings)?;
+        memory::release();
         let wanted = Wanted { server_reports: profile.watches_servers, ..around.outputs };
         let mut around = Surroundings { repeats: profile.repeats, outputs: wanted, ..around };
         let scenario = &settings.scenario;
@@ -158,6 +160,7 @@ impl<W: World> Session<W> {
             let again = task.lower(scenario, &around).map_err(|problem| front.refuse(&problem))?;
             lowered = Lowered { sampled: lowered.sampled, ..again };
         }
+        memory::release();
         // Threads of outputs inherit the CPUs of this thread.
         world.settle(&lowered.placement)?;
         let opened = front.open(&Settings { outputs, ..settings.clone() })?;
@@ -173,6 +176,7 @@ impl<W: World> Session<W> {
         let mut audience = RunObserver::new(world.gauge(), watched, outlets, reader);
         audience.show(front.screens(settings));
         W::gather(&mut runner, settings, &**front, &mut audience)?;
+        memory::release();
         let came = match task.carry_out(&mut runner, scenario, &mut audience) {
             Ok(came) => came,
             Err(failure) => {

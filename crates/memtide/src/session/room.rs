@@ -3,12 +3,13 @@
 
 use crate::exit::Stop;
 use memtide_base::units::{format_bytes, format_count};
-use memtide_engine::plan::CONNECTION_BYTES;
 use memtide_host::memory::{self, Available};
 use memtide_run::PlanSizes;
 use memtide_scenario::{Load, Scenario};
 use memtide_workload::{OpKind, SizeLaw};
 
+/// Upper bound of a connection's memory at the end of a server in this process, in bytes.
+const CONNECTION_BYTES: u64 = 4096;
 /// Upper bound of an item's overhead in the embedded server, besides its key and value.
 const ITEM_OVERHEAD_BYTES: u64 = 128;
 /// Longest key.

@@ -361,14 +361,17 @@ impl Cells {
         (self.used, self.length_ns) = (0, 0);
     }
 
-    /// The memory that is reserved for the list of what finds no cell.
-    const LIST_BYTES: u64 = (DISPLACED * size_of::<Displaced>()) as u64;
-
-    /// The memory of this number of cells, with this number of distributions each, in bytes.
-    pub(crate) const fn bytes(cells: u64, histograms: u64) -> u64 {
-        let histogram = size_of::<Tallying>() as u64 + Histogram::<u32>::bytes();
-        let servers = (SERVERS_MAX * COARSE_BUCKETS * size_of::<u32>()) as u64;
-        cells * (size_of::<Cell>() as u64 + histograms * histogram + servers) + Self::LIST_BYTES
+    /// The memory of the cells of a tally of this shape, and of the list of what finds none, in
+    /// bytes.
+    pub(crate) fn bytes(shape: &Shape) -> u64 {
+        let slots = || shape.response.iter().chain(&shape.service);
+        let used = slots().filter(|used| **used).count() as u64;
+        let server = size_of::<Coarse>() + COARSE_BUCKETS * size_of::<u32>();
+        let each = size_of::<Cell>()
+            + slots().count() * size_of::<Option<Tallying>>()
+            + shape.sliced_servers() * server;
+        let cell = each as u64 + used * Histogram::<u32>::bytes();
+        shape.cells as u64 * cell + (DISPLACED * size_of::<Displaced>()) as u64
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::decide::decided;
 use super::layout::ClientLayout;
-use super::rows;
+use super::{rows, window};
 use memtide_base::Span;
-use memtide_engine::plan::PlanMemory;
+use memtide_engine::plan::{PlanMemory, TallyPlan};
 use memtide_scenario::Scenario;
 use memtide_workload::{Lifetimes, Oracle, ValueSpace};
 
@@ -50,10 +50,17 @@ impl PlanSizes {
             Some(_) => rate(&decided) * row_width.as_s_f64(),
             None => operations as f64 / kept_rows as f64,
         };
-        // Hits and misses of gets are told apart.
-        let classes = decided.mix.kinds().count() as u64 + 2;
-        let is_known = decided.ops_max.is_none() && decided.precision.is_empty();
-        let length = decided.duration.filter(|_| is_known);
+        let tallies = TallyPlan {
+            mix: &decided.mix,
+            rows: rows(&decided),
+            timeout: decided.timeout,
+            window: window(&decided),
+            servers: servers as usize,
+            depth: decided.depth.unwrap_or(1),
+            churn: decided.is_churn(),
+            message_sizes: decided.message_sizes,
+            item_figures: !decided.wire.item_flags.is_empty(),
+        };
         let plan = PlanMemory {
             values_bytes: ValueSpace::bytes(&decided.value_size, decided.value_max),
             workers: decided.threads.unwrap_or(1).into(),
@@ -64,13 +71,13 @@ impl PlanSizes {
             verification_bytes: Oracle::bytes_of(verified)
                 .saturating_mul(oracles)
                 .saturating_add(Lifetimes::bytes_of(lifetimes)),
-            cells_bytes: rows(&decided).cells_bytes(decided.timeout, length, &decided.mix),
-            classes,
             servers: servers.into(),
             kept_rows,
             row_operations: operations.min(in_row.ceil() as u64),
             get_times: decided.interval_times,
+            ..PlanMemory::default()
         };
+        let plan = plan.measuring(&tallies.shape());
         Some(Self { decided, plan, verified, operations })
     }
 }

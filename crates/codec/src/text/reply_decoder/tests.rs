@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::stream::PARTIAL_BYTES_KEPT;
+use memtide_base::Random;
 
 #[test]
 fn what_arrives_whole_is_not_copied() {
@@ -74,4 +75,41 @@ fn what_cannot_become_a_reply_is_known_by_its_first_bytes() {
         while let Ok(Some(_)) = decoder.next(&mut input) {}
         assert_eq!(decoder.check_partial(), Ok(()), "{piece}");
     }
+}
+
+/// What a decoder skips does not depend on the values that it skipped before, although it compares
+/// heads with the last one.
+#[test]
+fn values_are_skipped_alike_whatever_came_before() {
+    let seed = 43;
+    let mut random = Random::new(seed);
+    let mut used = ReplyDecoder::new();
+    let (mut skipped, mut kept) = (0, 0);
+    for round in 0..20_000 {
+        // Few lengths and sizes, so that neighbours are often alike; now and then a byte is wrong
+        // or the end is missing.
+        let key = vec![b'k'; [1, 15, 16, 17, 30, 33, 250][random.below(7) as usize]];
+        let flags = ["0", "7", "4294967295"][random.below(3) as usize];
+        let bytes = [0, 8, 200, 201, 123_456][random.below(5) as usize];
+        let mut wire = [b"VALUE ", &key[..], format!(" {flags} {bytes}\r\n").as_bytes()].concat();
+        wire.resize(wire.len() + bytes, b'v');
+        wire.extend_from_slice(b"\r\nEND\r\nVALUE and more that follows\r\n");
+        let head = (wire.len() - bytes).min(80) as u64;
+        match random.below(8) {
+            0 => {
+                wire[random.below(head) as usize] = [b' ', 0, b'\r', 0xff][random.below(4) as usize]
+            }
+            1 => wire.truncate(random.below(wire.len() as u64) as usize),
+            _ => {}
+        }
+        let (mut here, mut there) = (&wire[..], &wire[..]);
+        let found = used.skip_values(&mut here, 9);
+        let plain = ReplyDecoder::new().skip_values(&mut there, 9);
+        let said = || {
+            format!("round {round} of seed {seed}: {}", wire[..80.min(wire.len())].escape_ascii())
+        };
+        assert_eq!((found, here), (plain, there), "{}", said());
+        *(if found.0 > 0 { &mut skipped } else { &mut kept }) += 1;
+    }
+    assert!(skipped > 10_000 && kept > 1_000, "{skipped} skipped, {kept} kept");
 }
