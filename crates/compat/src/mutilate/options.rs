@@ -46,6 +46,8 @@ pub struct AgentOptions {
     pub face: Face,
     /// The port at which it waits for masters.
     pub port: u16,
+    /// `-T`: the number of its threads; at least 1.
+    pub threads: u32,
     /// The number of equal shares of the agents' load that it makes, each with a thread of its own:
     /// `-T` times `-l`; at least 1.
     pub shares: u32,

@@ -203,6 +203,19 @@ pub fn agent_rows(agent: &AgentOptions, record: &Record) -> Result<String, Strin
     Ok(Formatter::new(Format::of(agent.face)).agent(&material))
 }
 
+/// The original's log on stderr during an agent's part of a load, as a function of the events of
+/// that part. `number` counts the agent's loads from 1; `shares` is the number of equal shares of all
+/// agents' load.
+pub fn agent_log(
+    agent: &AgentOptions,
+    number: u32,
+    shares: u32,
+    is_load_only: bool,
+) -> impl FnMut(&Event) -> String + Send + use<> {
+    let mut log = Log::of_agent(agent, number, shares, is_load_only);
+    move |event| log.on(event)
+}
+
 /// The text of the original on stderr when it continues without the agent with this number, from 1;
 /// `face` is the master's.
 pub fn skipped(face: Face, number: u32) -> String {

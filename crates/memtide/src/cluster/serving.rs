@@ -1,7 +1,7 @@
 //! An agent: it waits for a master, carries out its shares, and hands over their records.
 
 use super::own_outputs::{OwnPoints, OwnRows};
-use super::share::{LINE_CHARS_MAX, Reports, Told, Work};
+use super::share::{LINE_CHARS_MAX, Reports, ShareLog, Told, Work};
 use crate::exit::Stop;
 use crate::output::say;
 use memtide_base::hex::to_hex;
@@ -24,9 +24,9 @@ use memtide_scenario::{Layer, Outputs, Scenario, Secret, Settings, Tls, Wait, sc
 use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -42,6 +42,10 @@ const OWN_ROWS: &str = "-";
 
 /// Callback for a record, as JSON.
 pub(crate) type ShowRecord = Box<dyn Fn(&str) + Send>;
+
+/// Makes the log of a load's part. Its arguments are the number of the load from 1, the number of
+/// equal shares of all agents' load, and whether the agents only fill the servers.
+pub(crate) type MakeLog = Box<dyn Fn(u32, u32, bool) -> ShareLog + Send>;
 
 /// Start-up settings of an agent.
 #[derive(Default)]
@@ -70,6 +74,8 @@ pub(crate) struct Setup {
     pub(crate) pins: bool,
     /// The words of its face for failures; none for memtide's own.
     pub(crate) words: Option<&'static FaceWords>,
+    /// The log of each share on stderr in the words of its face.
+    pub(crate) logs: Option<MakeLog>,
     /// Callback for the record of each share.
     pub(crate) shows: Option<ShowRecord>,
     /// True to end after the runs of one master.
@@ -169,7 +175,7 @@ pub(crate) fn serve(setup: Setup, net: AgentNet, stop: &StopFlag) {
         peer: 0,
         agent: Agent::new(),
         busy: None,
-        has_served: false,
+        served: 0,
         cpus: memtide_host::machine::look().cpus_allowed,
         ending: None,
     };
@@ -188,8 +194,8 @@ struct Shell {
     agent: Agent,
     /// The share that is being carried out.
     busy: Option<Busy>,
-    /// True if a master has been served.
-    has_served: bool,
+    /// The number of shares that it has begun.
+    served: u32,
     /// CPUs that it may use.
     cpus: Vec<usize>,
     /// Instant at which the agent was told to end, by the kernel's monotonic clock.
@@ -211,7 +217,7 @@ impl Shell {
     /// over.
     fn is_done(&mut self, stop: &StopFlag) -> bool {
         let is_idle = self.busy.is_none();
-        if self.setup.once && self.has_served && is_idle && !self.agent.has_master() {
+        if self.setup.once && self.served > 0 && is_idle && !self.agent.has_master() {
             return true;
         }
         if !stop.is_raised() {
@@ -346,6 +352,9 @@ impl Shell {
             settings.scenario.wait = Some(Wait::Sleep);
         }
         let line = line_of(share, &settings);
+        self.served = self.served.saturating_add(1);
+        let log = self.setup.logs.as_ref();
+        let log = log.map(|logs| logs(self.served, share.of, share.load_only));
         let stop = StopFlag::on_silence(self.net.heard(), MASTER_SILENT_MAX);
         let waker = self.net.waker();
         let (told, (events, heard)) = (Arc::new(Told::new(stop)), channel());
@@ -363,6 +372,7 @@ impl Shell {
             sampled: SampledServers { unfilled: share.looks_unfilled, filled: share.looks_filled },
             servers: share.servers.clone(),
             words: self.setup.words,
+            log: Mutex::new(log),
             told: Arc::clone(&told),
             events: Reports { events, waker: waker.clone() },
         };
@@ -375,7 +385,6 @@ impl Shell {
         self.log(&format!("begins {line}"));
         let since_unix_s = memtide_host::clock::since_unix().ns() / 1_000_000_000;
         self.busy = Some(Busy { told, events: heard, line, since_unix_s });
-        self.has_served = true;
         self.introduce();
         Ok(())
     }

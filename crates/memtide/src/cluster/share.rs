@@ -3,7 +3,7 @@
 
 use super::own_outputs::OwnRows;
 use crate::exit::Stop;
-use crate::output::complain;
+use crate::output::{complain, say_part};
 use crate::placement::Division;
 use crate::session::host::{HostWorld, Supervisor};
 use crate::session::outlets::{facts, open, open_points};
@@ -44,6 +44,9 @@ const OWN_FILES: [&str; 3] = ["tls-ca", "tls-cert", "tls-key"];
 pub(super) const LINE_CHARS_MAX: usize = 1_000;
 /// The most addresses of one server that are taken from a master.
 const ADDRESSES_MAX: usize = 64;
+
+/// The log of a share on stderr, from its events.
+pub(crate) type ShareLog = Box<dyn FnMut(&Event) -> String + Send>;
 
 /// The way of a share's events to its agent, which they wake.
 #[derive(Clone)]
@@ -150,6 +153,8 @@ pub(super) struct Work {
     pub(super) servers: Vec<message::Server>,
     /// The words of the agent's face; none for memtide's own.
     pub(super) words: Option<&'static FaceWords>,
+    /// The log of the agent's face; none without one.
+    pub(super) log: Mutex<Option<ShareLog>>,
     pub(super) told: Arc<Told>,
     pub(super) events: Reports,
 }
@@ -166,6 +171,13 @@ impl Work {
         let division = Some(Division::of(work.share));
         let world = HostWorld::new(division).under(guard, Rc::new(agent));
         Session { settings, task, front: Box::new(AgentFront(work)), world }.run();
+    }
+
+    /// Logs an event in the words of the agent's face.
+    fn log(&self, event: &Event) {
+        if let Some(log) = &mut *locked(&self.log) {
+            say_part(&log(event));
+        }
     }
 
     /// Sends a report; an agent that no longer listens is about to end.
@@ -222,10 +234,7 @@ impl Front for AgentFront {
     }
 
     fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {
-        vec![InStep {
-            name: "the master",
-            screen: Box::new(Reporting { events: &self.0.events, done: 0 }),
-        }]
+        vec![InStep { name: "the master", screen: Box::new(Reporting { work: &self.0, done: 0 }) }]
     }
 
     fn end(&self, _: &Settings, ended: Ended) -> Result<u8, Stop> {
@@ -265,9 +274,9 @@ impl Front for AgentFront {
     }
 }
 
-/// Reports seconds and notes to the agent.
+/// Reports seconds and notes to the agent, and logs in the words of its face.
 struct Reporting<'a> {
-    events: &'a Reports,
+    work: &'a Work,
     /// Number of keys that the last report of a fill named.
     done: u64,
 }
@@ -276,11 +285,13 @@ impl Screen for Reporting<'_> {}
 
 impl Sink for Reporting<'_> {
     fn on(&mut self, event: &Event) -> io::Result<()> {
+        self.work.log(event);
+        let events = &self.work.events;
         let report = match event {
             Event::Interval(interval) => Report::Second(interval.to_bytes()),
             Event::Note(note) => {
                 let what = Some(note.clone());
-                drop(self.events.send(Report::Preparing { done: self.done, what }));
+                drop(events.send(Report::Preparing { done: self.done, what }));
                 Report::Note(note.clone())
             }
             Event::Progress(Progress { phase: Phase::Load, done, .. }) => {
@@ -290,12 +301,16 @@ impl Sink for Reporting<'_> {
             _ => return Ok(()),
         };
         // An agent that is about to end no longer listens.
-        drop(self.events.send(report));
+        drop(events.send(report));
         Ok(())
     }
 
     fn takes(&self) -> fn(&Event) -> bool {
-        |event| matches!(event, Event::Interval(_) | Event::Note(_) | Event::Progress(_))
+        use Event::{Done, Interval, LoadBegun, Note, Phase, Progress, Started};
+        |event| {
+            let is_logged = matches!(event, Started(_) | LoadBegun(_) | Phase(_) | Done(_));
+            is_logged || matches!(event, Interval(_) | Note(_) | Progress(_))
+        }
     }
 }
 
@@ -391,8 +406,7 @@ impl Supervisor for AgentSupervisor {
     }
 
     fn barrier(&self, clock: Clock) -> Box<dyn Barrier> {
-        let (told, events) = (Arc::clone(&self.work.told), self.work.events.clone());
-        Box::new(AtMaster { told, events, clock })
+        Box::new(AtMaster { work: Rc::clone(&self.work), clock })
     }
 
     fn reference(&self, monotonic_ns: u64) -> Option<ReferenceClock> {
@@ -403,8 +417,7 @@ impl Supervisor for AgentSupervisor {
 
 /// The barrier of a run by agents: the master.
 struct AtMaster {
-    told: Arc<Told>,
-    events: Reports,
+    work: Rc<Work>,
     clock: Clock,
 }
 
@@ -416,19 +429,20 @@ impl Barrier for AtMaster {
     fn opening(&mut self, open: u64, wanted: u32) {
         let what = Some(format!("opening {wanted} connections"));
         // An agent that no longer listens is about to end.
-        drop(self.events.events.send(Report::Preparing { done: open, what }));
+        drop(self.work.events.events.send(Report::Preparing { done: open, what }));
     }
 
     fn arrive(&mut self) -> Result<(), NotRun> {
         let gone = |_| NotRun("the agent has ended".to_owned());
-        self.events.send(Report::Prepared).map_err(gone)
+        self.work.log(&Event::Prepared(1));
+        self.work.events.send(Report::Prepared).map_err(gone)
     }
 
     /// Cause: The master's message came too late: the network or this machine stood still.
     ///
     /// To do: start the run again, on machines and a network with less other work.
     fn look(&mut self, now: Instant, _since_unix: Span) -> Result<Option<Instant>, NotRun> {
-        let Some(armed_ns) = *locked(&self.told.armed_ns) else { return Ok(None) };
+        let Some(armed_ns) = *locked(&self.work.told.armed_ns) else { return Ok(None) };
         match self.clock.at_monotonic(armed_ns) {
             Some(at) if at > now => Ok(Some(at)),
             at => {
@@ -439,7 +453,7 @@ impl Barrier for AtMaster {
     }
 
     fn aborted(&mut self) -> Option<Aborted> {
-        locked(&self.told.aborted).clone()
+        locked(&self.work.told.aborted).clone()
     }
 
     fn opens(&mut self, passed: Span, so_far: WarmupSlice) -> Option<Instant> {
@@ -447,7 +461,7 @@ impl Barrier for AtMaster {
         let passed_ns = passed.ns();
         let warming = message::Warming { passed_ns, answered, response_ns, keys, hits };
         // An agent that is about to end no longer listens.
-        drop(self.events.send(Report::Warming(warming)));
+        drop(self.work.events.send(Report::Warming(warming)));
         self.window(0)
     }
 
@@ -456,15 +470,15 @@ impl Barrier for AtMaster {
         (open, _): (Instant, Span),
         so_far: &mut dyn FnMut() -> Record,
     ) -> Option<Instant> {
-        if self.told.is_asked.swap(false, Ordering::Relaxed) {
+        if self.work.told.is_asked.swap(false, Ordering::Relaxed) {
             let open_ns = self.clock.monotonic_at(open);
-            let best = locked(&self.told.clock).best(open_ns);
+            let best = locked(&self.work.told.clock).best(open_ns);
             let reference =
                 best.map(|it| ReferenceClock { ahead_ns: it.ahead_ns, error_max_ns: it.error_ns });
             let window_start_monotonic_ns = Some(Wide(open_ns.into()));
             let clock = ClockRecord { window_start_monotonic_ns, reference, ..Default::default() };
             let record = Record { clock: Some(clock), ..so_far() };
-            drop(self.events.send(Report::SoFar(record.to_json().into_bytes())));
+            drop(self.work.events.send(Report::SoFar(record.to_json().into_bytes())));
         }
         self.window(1)
     }
@@ -473,7 +487,7 @@ impl Barrier for AtMaster {
 impl AtMaster {
     /// The instant at which the window opens (0) or closes (1), once the master has told it.
     fn window(&self, which: usize) -> Option<Instant> {
-        let at_ns = (*locked(&self.told.window_ns[which]))?;
+        let at_ns = (*locked(&self.work.told.window_ns[which]))?;
         Some(self.clock.at_monotonic(at_ns).unwrap_or(Instant::ZERO))
     }
 }

@@ -95,6 +95,7 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
         sleeps: false,
         pins: false,
         words: None,
+        logs: None,
         shows: None,
         once: matches.get_flag("once"),
         complains: true,

@@ -34,6 +34,7 @@ impl Reader<'_> {
         Ok(AgentOptions {
             face: self.face,
             port: self.port()?,
+            threads,
             shares,
             is_blocking: self.given.has("blocking"),
             is_pinned: self.given.has("affinity"),

@@ -5,7 +5,7 @@
 //! is subtracted first, and is the master's alone. Unlike theirs, the rates always add up to the
 //! requested one.
 
-use super::{Part, UNBOUNDED_OPS, is_idle, part, unbounded};
+use super::{Part, UNBOUNDED_OPS, is_idle, part};
 use crate::Stop;
 use crate::mutilate::fleet::{Fleet, OwnLoad};
 use crate::mutilate::numbers::{Connections, Sinusoid};
@@ -74,7 +74,10 @@ pub fn divide(options: &Options, targets: &[u32], shares: &[u32]) -> Result<Divi
         threads: 1,
         connections,
         rate: rate.of_agents(whole.rate),
-        targets: whole.targets.as_ref().map(|targets| rate.of_intervals(targets)),
+        targets: whole
+            .targets
+            .as_ref()
+            .map(|targets| rate.of_intervals(targets, OwnRate::of_agents)),
         sinusoid: whole.sinusoid.map(|swing| Sinusoid {
             mean_ops: rate.of_agents(swing.mean_ops),
             amplitude_ops: rate.of_agents(swing.mean_ops) * swing.amplitude_ops / swing.mean_ops,
@@ -93,19 +96,17 @@ impl OwnRate {
         self.divide((rate > 0.0).then_some(rate)).0.unwrap_or(0.0)
     }
 
-    /// The agents' parts of the rates of a profile's intervals. The originals' agents never leave
-    /// an interval of which the master leaves them nothing, or the first one of a profile of
-    /// zeros: until the run ends, they send as fast as answers come, and all of it counts there.
-    fn of_intervals(self, targets: &[f64]) -> Vec<f64> {
-        if is_idle(targets) {
-            return unbounded(targets);
-        }
+    /// The parts of the rates of a profile's intervals, of the agents or of a master that offers the
+    /// same on each connection. The originals' agents never leave an interval in which nothing is
+    /// left for them: until the run ends, they send as fast as answers come, and all of it counts
+    /// there.
+    fn of_intervals(self, targets: &[f64], part: fn(Self, f64) -> f64) -> Vec<f64> {
         let own = if let Self::Fixed(Some(own)) = self { own } else { 0.0 };
-        let last = targets.iter().position(|target| own > 0.0 && *target <= own);
+        let last = targets.iter().position(|target| *target <= own);
         let rate = |(at, &target): (usize, &f64)| match last {
             Some(last) if at == last => UNBOUNDED_OPS,
             Some(last) if at > last => 0.0,
-            _ => self.of_agents(target),
+            _ => part(self, target),
         };
         targets.iter().enumerate().map(rate).collect()
     }
@@ -139,7 +140,7 @@ impl OwnLoad {
             OwnRate::Fraction { .. } => (
                 targets
                     .filter(|all| !is_idle(all))
-                    .map(|all| all.iter().map(|&target| rate.of_master(target)).collect()),
+                    .map(|all| rate.of_intervals(&all, OwnRate::of_master)),
                 sinusoid.map(|swing| Sinusoid {
                     mean_ops: rate.of_master(swing.mean_ops),
                     amplitude_ops: rate.of_master(swing.amplitude_ops),

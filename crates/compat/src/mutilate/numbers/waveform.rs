@@ -27,7 +27,7 @@ pub enum Waveform {
         /// The seed as written; `None` for 0, which requests another draw in each run.
         seed: Option<i32>,
     },
-    /// Rates as written, in operations per second; 0 is a pause.
+    /// Rates as written, in operations per second; 0 is a pause without agents.
     Supplied(Vec<u32>),
 }
 

@@ -1,7 +1,8 @@
-//! The originals' log with `-v` and `-vv` during a run, each line with the place in their sources
-//! that prints it. The lines of `-vv` about single requests and messages are left out.
+//! The originals' log with `-v` and `-vv` during a run, of masters, of agents, and of processes on
+//! their own: each line with the place in their sources that prints it. The lines of `-vv` about single requests and messages are left out.
 
 mod agents;
+mod served;
 
 use super::generators::{self, Generators};
 use crate::mutilate::numbers::Law;
@@ -10,8 +11,9 @@ use crate::mutilate::rows::Face;
 use agents::Agents;
 use memtide_base::Span;
 use memtide_record::{Event, LoopKind, Phase, PlanRecord, Record};
+use served::Served;
 
-/// The log of one command line.
+/// The log of one command line, or of one load of an agent.
 #[derive(Clone, Debug)]
 pub(super) struct Log {
     face: Face,
@@ -32,6 +34,8 @@ pub(super) struct Log {
     phase: Option<Phase>,
     /// The agents that make load, too.
     agents: Option<Agents>,
+    /// The load of which this agent makes a part; `None` of masters and processes on their own.
+    served: Option<Served>,
     /// The beginning of the load in seconds since 1970, and its length before and during the
     /// measurement.
     began_s: f64,
@@ -67,8 +71,6 @@ impl Log {
     pub(super) fn new(options: &Options) -> Self {
         let connections = &options.connections;
         Self {
-            face: options.face,
-            verbosity: options.output.verbosity,
             is_single: !matches!(options.mode, Mode::Scan(_) | Mode::Search(_)),
             threads: connections.threads,
             servers: connections.servers,
@@ -80,12 +82,39 @@ impl Log {
             records: options.load.records_each,
             is_filled: options.load.is_filled,
             time: options.paced.time,
-            phase: None,
             agents: options.agents.as_ref().map(|fleet| Agents::new(options, fleet)),
+            ..Self::empty(options.face, options.output.verbosity)
+        }
+    }
+
+    /// The log of a load of which nothing is known yet.
+    fn empty(face: Face, verbosity: Verbosity) -> Self {
+        Self {
+            face,
+            verbosity,
+            is_single: true,
+            threads: 0,
+            servers: 0,
+            connections: 0,
+            connections_each: 0,
+            laws: Vec::new(),
+            gaps: (Law::Fixed(0.0), String::new()),
+            rate_ops: 0,
+            records: 0,
+            is_filled: false,
+            time: Span::ZERO,
+            phase: None,
+            agents: None,
+            served: None,
             began_s: 0.0,
             warmup_s: 0.0,
             measured_s: 0.0,
         }
+    }
+
+    /// True if several processes make the load together.
+    fn is_joint(&self) -> bool {
+        self.agents.is_some() || self.served.is_some()
     }
 
     fn generators(&self) -> &'static Generators {
@@ -127,7 +156,10 @@ impl Log {
             _ if !self.is_verbose() => String::new(),
             Event::Started(plan) => {
                 self.keep(plan);
-                if self.is_debug() { self.planned(plan) + &self.made(plan) } else { String::new() }
+                match self.served {
+                    Some(_) => self.handed(plan) + &self.debug(|log| log.made(plan)),
+                    None => self.debug(|log| log.planned(plan) + &log.made(plan)),
+                }
             }
             Event::StepBegun(step) => {
                 self.step(*step);
@@ -265,7 +297,7 @@ impl Log {
                 let line = self.line(LOADING, "Loading database.");
                 text += &line.repeat(self.threads as usize);
             }
-            Phase::Warmup if self.agents.is_some() => text += &self.synchronized(true),
+            Phase::Warmup if self.is_joint() => text += &self.synchronized(true),
             Phase::Warmup => text += &self.line(WARMUP_STARTED, "Warmup start."),
             Phase::Measure => {
                 if before != Some(Phase::Warmup) || self.threads > 0 {
@@ -311,11 +343,12 @@ impl Log {
         let wait = |thread| self.line(THREAD_AWAITED, &format!("Waiting for thread {thread}."));
         let mut text: String =
             if is_told { (1..self.threads).map(wait).collect() } else { String::new() };
-        text += &self.agents_ended(record);
+        let [rate, handed] = self.served_ended(record);
+        text += &(self.agents_ended(record) + &rate);
         if is_told {
             text += &self.line(ENDED, "End of go()");
         }
-        text
+        text + &handed
     }
 }
 

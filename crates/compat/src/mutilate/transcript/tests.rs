@@ -1,7 +1,7 @@
 //! The text at each event of a run, as files: its words, its stream, and its time.
 
-use super::super::Face;
 use super::super::args::tests::load;
+use super::super::{Command, Face, parse};
 use super::*;
 use crate::tests::words;
 use memtide_base::choice::RateUnit;
@@ -293,6 +293,41 @@ fn log_of_a_master_with_several_loads_or_none() {
         text += &logged(face, &format!("{at} --loadonly -v"), &filled);
     }
     crate::tests::expect("mutilate/transcript/expect/log-agents-steps.txt", &text);
+}
+
+/// Two threads of weight 2 make 4 of 6 shares: 12 connections in all, each of which sends 50 a second.
+#[test]
+fn log_of_an_agent() {
+    let mut text = String::new();
+    for face in FAMILY {
+        for (line, wave) in [
+            ("-A -T 2 -l 2 -v", "constant"),
+            ("-A -T 2 -l 2 -vv", "constant"),
+            ("-A -T 2 -l 2 -v", "step:600,1200@1s"),
+        ] {
+            let Ok(Command::Agent(agent)) = parse(face, "program", &words(line)) else { panic!() };
+            let is_constant = wave == "constant";
+            let handed = PlanRecord {
+                connections: 8,
+                rate_per_s: is_constant.then_some(600.0),
+                wave: wave.to_owned(),
+                load: if is_constant { "always" } else { "never" }.to_owned(),
+                value_size: "exponential:100".to_owned(),
+                key_size: "etc-key".to_owned(),
+                popularity: "walk:100@uniform:0,9".to_owned(),
+                arrival: "poisson".to_owned(),
+                ..plan(0.0)
+            };
+            let filled = [Event::Phase(Phase::Load)];
+            let mut events = vec![Event::Started(Box::new(handed))];
+            events.extend(filled.into_iter().filter(|_| is_constant));
+            events.extend(by_agents(0.0, &[Some(4)]).into_iter().skip(1));
+            let mut log = agent_log(&agent, 3, 6, false);
+            text += &format!("$ {line}   # {wave}\n");
+            events.iter().for_each(|event| text += &log(event));
+        }
+    }
+    crate::tests::expect("mutilate/transcript/expect/log-served.txt", &text);
 }
 
 /// The instants are those of the load, and not those at which it is heard of.

@@ -48,6 +48,12 @@ fn a_masters_log_is_that_of_the_originals() {
 }
 
 #[test]
+fn an_agents_log_is_that_of_the_originals() {
+    let _turn = alone();
+    fleet::log::an_agents_log_is_that_of_the_originals();
+}
+
+#[test]
 fn printed_instants_are_those_at_which_the_server_is_loaded() {
     let _turn = alone();
     fleet::sequences::printed_instants_are_those_at_which_the_server_is_loaded();

@@ -106,6 +106,19 @@ fn an_interval_that_the_master_takes_whole_is_the_agents_last_one() {
         assert_eq!(both.agents.scenario.wave.to_string(), wave);
         assert_eq!(both.own.unwrap().scenario.rate, Some(1000.0), "{words}");
     }
+    // Without -Q, a zero is such an interval of all, with any law of gaps.
+    for (words, targets, wave, own) in [
+        ("", &[3000, 0, 4000], "step:2000,1000000000,0@2s", Some("step:1000,1000000000,0@2s")),
+        ("-i fixed", &[0, 300, 0], "step:1000000000,0,0@2s", Some("step:1000000000,0,0@2s")),
+        ("-Q 0", &[3000, 0, 4000], "step:3000,1000000000,0@2s", None),
+    ] {
+        let line = format!("-s h -a a --qps_interval 2 --qps_target 1,1,1 {words}");
+        let both = divide(&options(&line), targets, &[2]).unwrap();
+        assert_eq!(both.agents.scenario.wave.to_string(), wave, "{line}");
+        let master = both.own.unwrap().scenario;
+        assert_eq!(master.wave.to_string(), own.unwrap_or("constant"), "{line}");
+        assert!(own.is_some() || master.rate.is_none_or(|rate| rate == 0.0), "{line}");
+    }
     // Of a profile of zeros, agents never leave the first interval; without -Q, the master follows
     // its connections, which have no rate.
     for (words, own) in [("-Q 1000", Some(1000.0)), ("-Q 0", None), ("", None)] {

@@ -156,8 +156,12 @@ impl Log {
     /// Logs that this many agents have prepared their shares, and that the master now agrees with
     /// them on the beginning of the load.
     pub(super) fn prepared(&mut self, count: u32) -> String {
-        let Some(agents) = &mut self.agents else { return String::new() };
-        agents.errors = agents.present.saturating_sub(count);
+        if !self.is_joint() {
+            return String::new();
+        }
+        if let Some(agents) = &mut self.agents {
+            agents.errors = agents.present.saturating_sub(count);
+        }
         let mut text = self.loaded();
         self.phase = None;
         if self.has_warmup() && self.threads > 0 {
@@ -168,19 +172,23 @@ impl Log {
 
     /// Logs that the processes agree on the beginning of a phase; `is_warmup` if it is the warm-up.
     pub(super) fn synchronizing(&self, is_warmup: bool) -> String {
-        let Some(agents) = &self.agents else { return String::new() };
+        if !self.is_joint() {
+            return String::new();
+        }
         let line = SYNCHRONIZING[usize::from(is_warmup)];
         let mut text = self.line_of_threads(line, "Synchronizing.");
         text += &self.line_of_mcperf(AGENTS_SYNCHRONIZING, "agent: synchronizing");
-        text + &self.debug(|log| log.each_agent(SYNC_SENT, agents, "Sent sync_req to agent"))
+        text + &self.debug(|log| log.each_agent(SYNC_SENT, "Sent sync_req to agent"))
     }
 
     /// Logs that the processes begin a phase together.
     pub(super) fn synchronized(&self, is_warmup: bool) -> String {
-        let Some(agents) = &self.agents else { return String::new() };
-        let mut text =
-            self.debug(|log| log.each_agent(PROCEED_SENT, agents, "Sent proceed to agent"));
-        let words = format!("agent: synchronized with {} errors", agents.errors);
+        if !self.is_joint() {
+            return String::new();
+        }
+        let mut text = self.debug(|log| log.each_agent(PROCEED_SENT, "Sent proceed to agent"));
+        let errors = self.agents.as_ref().map_or(0, |agents| agents.errors);
+        let words = format!("agent: synchronized with {errors} errors");
         text += &self.line_of_mcperf(AGENTS_SYNCHRONIZED, &words);
         text + &self.line_of_threads(SYNCHRONIZED[usize::from(is_warmup)], "Synchronized.")
     }
@@ -190,13 +198,6 @@ impl Log {
         let Some(agents) = self.agents.as_ref().filter(|_| self.face != Face::McperfDynamic) else {
             return String::new();
         };
-        let own = record.own.as_deref();
-        let own = own.map(|own| Material::of(own, TimeBasis::Service, Whose::Process));
-        // The report complains of a histogram that cannot be read back.
-        let Ok(own) = own.transpose() else { return String::new() };
-        let own = own.unwrap_or_default();
-        let (rate, ops, time_s) = (own.rate_per_s(), own.ops(), own.measured_s);
-        let words = format!("Local QPS = {rate:.1} ({ops} / {time_s:.1}s)");
         let finished = self.debug(|log| {
             let each = 1..=agents.present - agents.errors;
             let sent =
@@ -205,16 +206,26 @@ impl Log {
                 |n| log.line_of_mcperf(FINISH_HEARD, &format!("Agent {n} finish recv = true"));
             each.map(|number| sent(number) + &heard(number)).collect()
         });
-        self.line(OWN_RATE, &words) + &finished
+        self.rate_line(record.own.as_deref()) + &finished
     }
 
-    fn each_agent(&self, line: Line, agents: &Agents, words: &str) -> String {
-        let each = 1..=agents.present;
+    /// The rate of this process alone, whose record is `own`; `None` if it made no load.
+    pub(super) fn rate_line(&self, own: Option<&Record>) -> String {
+        let own = own.map(|own| Material::of(own, TimeBasis::Service, Whose::Process));
+        // The report complains of a histogram that cannot be read back.
+        let Ok(own) = own.transpose() else { return String::new() };
+        let own = own.unwrap_or_default();
+        let (rate, ops, time_s) = (own.rate_per_s(), own.ops(), own.measured_s);
+        self.line(OWN_RATE, &format!("Local QPS = {rate:.1} ({ops} / {time_s:.1}s)"))
+    }
+
+    fn each_agent(&self, line: Line, words: &str) -> String {
+        let each = 1..=self.agents.as_ref().map_or(0, |agents| agents.present);
         each.map(|number| self.line_of_mcperf(line, &format!("{words} {number}"))).collect()
     }
 
     /// A line that only the mcperfs log.
-    fn line_of_mcperf(&self, line: Line, words: &str) -> String {
+    pub(super) fn line_of_mcperf(&self, line: Line, words: &str) -> String {
         if self.face.is_mutilate() { String::new() } else { self.line(line, words) }
     }
 
@@ -224,7 +235,7 @@ impl Log {
     }
 
     /// Text of `-vv` alone.
-    fn debug(&self, text: impl FnOnce(&Self) -> String) -> String {
+    pub(super) fn debug(&self, text: impl FnOnce(&Self) -> String) -> String {
         if self.is_debug() { text(self) } else { String::new() }
     }
 }

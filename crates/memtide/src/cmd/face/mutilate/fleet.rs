@@ -6,7 +6,7 @@
 use super::super::{JOIN_FILE, LINKS_MAX};
 use super::{Asked, FATAL, refusal};
 use crate::cluster::folder::own_key;
-use crate::cluster::serving::{Own, Setup, serve};
+use crate::cluster::serving::{MakeLog, Own, Setup, serve};
 use crate::exit::Stop;
 use crate::flags::JOIN;
 use crate::output::{complain, say, say_part, show_part, wants_notes};
@@ -18,8 +18,8 @@ use memtide_cluster::law::Law;
 use memtide_cluster::transport::AgentNet;
 use memtide_compat::FAMILY_WORDS;
 use memtide_compat::mutilate::{
-    AgentOptions, Divided, Fleet, Options, OwnRate, Patience, Server, Verbosity, agent_rows,
-    divide, skipped,
+    AgentOptions, Divided, Fleet, Options, OwnRate, Patience, Server, Verbosity, agent_log,
+    agent_rows, divide, skipped,
 };
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
@@ -183,9 +183,7 @@ fn work(agent: AgentOptions) -> Result<(), String> {
     // A core dump would contain the token.
     machine::hide_process()?;
     let stop = caught(StopFlag::on_no_signal()).map_err(|stop| stop.message)?;
-    let wants_notes = wants_notes(agent.has_notes)?;
-    let is_told = wants_notes || agent.verbosity <= Verbosity::Verbose;
-    let speaks = is_told && agent.verbosity != Verbosity::Quiet;
+    let speaks = wants_notes(agent.has_notes)? && agent.verbosity != Verbosity::Quiet;
     let path = join_file();
     let is_local = path.is_none();
     let (join, law, address) = credentials(path, agent.port)?;
@@ -205,6 +203,10 @@ fn work(agent: AgentOptions) -> Result<(), String> {
     } else if speaks {
         say(&format!("memtide agent: {name} waits for its master at {address}"));
     }
+    let logged = agent.clone();
+    let logs: MakeLog = Box::new(move |number, shares, is_load_only| {
+        Box::new(agent_log(&logged, number, shares, is_load_only))
+    });
     let setup = Setup {
         law: Some(law),
         name,
@@ -213,6 +215,7 @@ fn work(agent: AgentOptions) -> Result<(), String> {
         sleeps: agent.is_blocking,
         pins: agent.is_pinned,
         words: Some(&FAMILY_WORDS),
+        logs: (agent.verbosity <= Verbosity::Verbose).then_some(logs),
         shows: Some(Box::new(move |record| show_rows(&agent, record))),
         complains: true,
         speaks,

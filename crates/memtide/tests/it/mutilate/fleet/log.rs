@@ -1,22 +1,31 @@
-//! The log of a master with `-v`: the originals' lines, with the instants of the load.
+//! The logs of masters and agents with `-v` and `-vv`: the originals' lines, with the instants of the
+//! load.
 
 use super::sequences::{far, stretches};
 use super::{User, listed};
 use crate::child::{Finished, section, within_turn};
 use crate::peer::Peer;
+use rustix::process::Signal;
 use std::thread;
 
-/// The lines of each command line.
+/// The lines of each command line of a master.
 const LINES: &str = include_str!("log.txt");
+/// The lines of an agent for each pair of command lines.
+const SERVED: &str = include_str!("served.txt");
 /// The most that an instant may be away from the first or last command that the server counted.
 const NEAR_MS: u64 = 100;
+
+/// The titles of the sections of `text`.
+fn titles(text: &'static str) -> impl Iterator<Item = &'static str> {
+    text.lines().filter_map(|line| line.strip_prefix("## "))
+}
 
 /// `text` without the figures behind the number of a source line.
 fn masked(text: &str) -> Vec<String> {
     let line = |line: &str| {
         let (place, words) = line.split_once(": ").unwrap_or((line, ""));
         let figure = |word: &str| {
-            let digits = word.trim_matches(|letter: char| "(s)".contains(letter));
+            let digits = word.trim_matches(|letter: char| "(s),".contains(letter));
             if digits.parse::<f64>().is_ok() { word.replace(digits, "#") } else { word.to_owned() }
         };
         let words: Vec<String> = words.split(' ').map(figure).collect();
@@ -33,8 +42,7 @@ fn instants(ran: &Finished, word: &str) -> Vec<u64> {
 }
 
 pub(crate) fn a_masters_log_is_that_of_the_originals() {
-    let titles = LINES.lines().filter_map(|line| line.strip_prefix("## "));
-    let titles: Vec<&str> = titles.collect();
+    let titles: Vec<&str> = titles(LINES).collect();
     let (some, others) = titles.split_at(titles.len() / 2);
     thread::scope(|scope| {
         let lanes = [some, others].map(|of| scope.spawn(move || within_turn(|| check(of))));
@@ -61,5 +69,35 @@ fn check(titles: &[&str]) {
         let most = started.chain(stopped.iter().zip(&loads).map(|(at, (_, last))| far(*last, *at)));
         assert!(most.max() <= Some(NEAR_MS), "counted {loads:?}: {ran}");
         assert_eq!(stopped.len(), loads.len(), "counted {loads:?}: {ran}");
+    }
+}
+
+pub(crate) fn an_agents_log_is_that_of_the_originals() {
+    for title in titles(SERVED) {
+        let (user, peer) = (User::new(), Peer::memcached(""));
+        let (agent, master) = title.split_once(" < ").unwrap();
+        let agent = user.agent(&format!("{agent} -A"));
+        let line = format!("{master} -s {} {}", peer.name, agent.at());
+        let (_, loads) = stretches(&peer, || user.master(&line).finish().exits(0));
+        let said = agent.ended_by(Signal::TERM);
+        let (first, log) = said.err.split_once('\n').unwrap_or_default();
+        assert!(first.contains("only masters of its own user"), "{said}");
+        let log = log.replace(&peer.name, "@S");
+        // Empty lines of the log are none of the section.
+        let lines: Vec<String> = masked(&log).into_iter().filter(|line| line != ":").collect();
+        let expected: Vec<&str> = section(SERVED, title).collect();
+        assert_eq!(lines, expected, "{title}: {said}");
+        let [started, stopped] = [" started at ", " stopped at "].map(|word| instants(&said, word));
+        if line.contains("--loadonly") {
+            assert!(started.is_empty() && stopped.is_empty(), "{said}");
+            continue;
+        }
+        let warmup_ms = if line.contains("-w 1") { 1000 } else { 0 };
+        let threads = stopped.len() / loads.len();
+        for (at, (first, last)) in loads.iter().enumerate() {
+            let began = far(*first, started[at] - warmup_ms);
+            let most = began.max(far(*last, stopped[at * threads]));
+            assert!(most <= NEAR_MS, "{title}: {most} ms: counted {loads:?}: {said}");
+        }
     }
 }

@@ -184,6 +184,28 @@ fn a_profile_of_zeros_leaves_agents_without_a_rate() {
     assert!(refused.err.starts_with("--qps_target '0'"), "{refused}");
 }
 
+/// A zero is a rate as well: the originals' agents never leave its interval, either.
+#[test]
+fn a_zero_within_a_profile_is_its_agents_last_interval() {
+    let _turn = shared();
+    let (user, peer) = (User::new(), Peer::memcached(""));
+    let agent = user.agent("mcperf-dynamic -A -T 2");
+    for own in ["", "-T 0"] {
+        let profile = "--qps_interval 0.5 --qps_target 600,0,600 --noload";
+        let before = peer.figure("cmd_get");
+        let line = format!("mcperf-dynamic -s {} {profile} {own} {}", peer.name, agent.at());
+        let ran = user.master(&line).finish().exits(0);
+        let wave = parser::waveform(&ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
+        assert_eq!(wave.targets_per_s, [600, 0, 600], "{ran}");
+        assert_eq!(wave.total.ops, peer.figure("cmd_get") - before, "{ran}");
+        let rates: Vec<f64> = wave.rows.iter().map(|row| row.rate_per_s).collect();
+        let [first, zero, last] = rates[..] else { panic!("{ran}") };
+        // 300 operations, within six standard deviations.
+        assert!((first - 600.0).abs() < 2.0 * 6.0 * f64::sqrt(300.0), "{ran}");
+        assert!(zero > 2_000.0 && last == 0.0, "{ran}");
+    }
+}
+
 /// The original's agents get a rate of 0 or less, at which they send as fast as answers come.
 #[test]
 fn a_master_that_takes_the_whole_rate_leaves_agents_without_one() {
