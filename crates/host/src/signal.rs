@@ -96,8 +96,8 @@ impl StopFlag {
         Ok(stop)
     }
 
-    /// A flag that nothing raises, for a program that SIGINT, SIGTERM and SIGHUP kill. They give the
-    /// terminal back first. They also kill the first process of a container, which the kernel
+    /// A flag that nothing raises, for a program that SIGINT, SIGTERM and SIGHUP kill. They give
+    /// the terminal back first. They also kill the first process of a container, which the kernel
     /// protects from signals that it does not catch; its parent sees the exit code of a shell.
     pub fn on_no_signal() -> io::Result<Self> {
         let end = if is_first_process() { shut_down } else { kill };

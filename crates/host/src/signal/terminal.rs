@@ -71,8 +71,8 @@ fn modes() -> Option<(Termios, libc::termios)> {
 }
 
 /// Lets a `signal` that ends the program give the modes back first; to be registered before what
-/// ends it. That is the second one, unless the first `ends_at_once`: otherwise the first one asks the
-/// run to stop, which then gives them back.
+/// ends it. That is the second one, unless the first `ends_at_once`: otherwise the first one asks
+/// the run to stop, which then gives them back.
 pub(super) fn restore_before_the_end(signal: i32, ends_at_once: bool) -> io::Result<()> {
     let act = move || {
         let is_last = HAS_COME.swap(true, Ordering::AcqRel) || ends_at_once;

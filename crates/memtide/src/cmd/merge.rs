@@ -44,6 +44,8 @@ pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
 /// Refuses a number that was meant for another flag.
 ///
 /// Cause: A number stands where a record is expected.
+///
+/// To do: Name a file or folder that `memtide run --json` wrote.
 fn check_word(word: &str) -> Result<(), Stop> {
     if word.parse::<u32>().is_ok() && !Path::new(word).exists() {
         return Err(Stop::usage(format!(

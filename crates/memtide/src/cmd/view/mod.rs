@@ -51,8 +51,8 @@ pub(crate) fn view(matches: &ArgMatches) -> Result<u8, Stop> {
     Ok(0)
 }
 
-/// The page of the run whose shares are among the results; none if fewer than two are, or if they do
-/// not belong together, which is said.
+/// The page of the run whose shares are among the results; none if fewer than two are, or if they
+/// do not belong together, which is said.
 ///
 /// Cause: The shares are of several runs, or one of them is named twice.
 ///

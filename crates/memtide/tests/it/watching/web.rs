@@ -216,8 +216,8 @@ fn shares_without_a_master_are_shown_as_one_run_and_each() {
     assert_eq!(site.ends(), 0);
 
     let site = Site::of(&folder, "view one/0.json other.json");
-    let why = "no page shows all shares as one run: 'one/0.json' and 'other.json' are not shares of \
-               one run: rate is '1000' in one and '2000' in the other";
+    let why = "no page shows all shares as one run: 'one/0.json' and 'other.json' are not shares \
+               of one run: rate is '1000' in one and '2000' in the other";
     assert!(site.said.iter().any(|line| line.starts_with(why)), "{:?}", site.said);
     site.interrupt();
     assert_eq!(site.ends(), 0);
