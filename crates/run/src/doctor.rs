@@ -23,8 +23,8 @@ const RATE_TOLERANCE: f64 = 0.005;
 const GENERATOR_SHARE_MAX: f64 = 0.10;
 /// Above this utilisation, a worker's own queueing shows in the times.
 const BUSY_MAX: f64 = 0.70;
-/// The kernel counts a stop by a CPU quota once it has ended: a reading may lack one of this
-/// length, the usual period of quotas.
+/// The kernel counts a stop by a CPU quota once it has ended: a reading may lack one that is as
+/// long as this, the usual period of quotas.
 const QUOTA_PERIOD: Span = Span::from_ms(100);
 
 /// Figures that the checks judge.

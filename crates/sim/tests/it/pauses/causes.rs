@@ -1,7 +1,7 @@
 //! Why a run is not believed: worlds whose workers are stopped, share their CPU, lose it to the
 //! hypervisor or a quota, or have too much to do, or whose server shares its CPU, each with the
 //! kernel's figures that belong to it. The record names the cause that was planted and no other.
-#![allow(clippy::print_stdout, reason = "the table is for people")]
+#![allow(clippy::print_stdout, reason = "the counts are for people")]
 
 use crate::prelude::*;
 use memtide_record::{ProgramCpu, ServerCpu};
