@@ -36,8 +36,8 @@ const RESULT_SENT: Line = [0, 362, 0];
 const RATES: [f64; 2] = [1_000.0, 10_000.0];
 
 impl Log {
-    /// The log of an agent's part of a load. `number` counts its loads from 1; `shares` is the number
-    /// of equal shares of all agents' load.
+    /// The log of an agent's part of a load. `number` counts its loads from 1; `shares` is the
+    /// number of equal shares of all agents' load.
     pub(in crate::mutilate::transcript) fn of_agent(
         agent: &AgentOptions,
         number: u32,
@@ -124,8 +124,8 @@ impl Log {
     }
 }
 
-/// The laws of each connection of `plan`, in the order in which the originals make them: the lengths
-/// of values and keys, and the order of keys.
+/// The laws of each connection of `plan`, in the order in which the originals make them: the
+/// lengths of values and keys, and the order of keys.
 fn laws(plan: &PlanRecord) -> Vec<Law> {
     let order = plan.popularity.split_once('@').map(|(_, order)| order);
     [&*plan.value_size, &*plan.key_size].into_iter().chain(order).map(law).collect()
