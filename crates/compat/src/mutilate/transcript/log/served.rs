@@ -32,12 +32,12 @@ const DONE: Line = [0, 339, 538];
 const RESULT_ASKED: Line = [0, 358, 0];
 const RESULT_SENT: Line = [0, 362, 0];
 
-/// The lowest and the highest rate of the dynamic mcperf if nobody names them.
+/// The lowest and the highest rate of the dynamic mcperf unless options name others.
 const RATES: [f64; 2] = [1_000.0, 10_000.0];
 
 impl Log {
-    /// The log of an agent's part of a load. `number` counts its loads from 1; `shares` is the number
-    /// of equal shares of all agents' load.
+    /// The log of an agent's part of a load. `number` counts its loads from 1; `shares` is the
+    /// number of equal shares of all agents' load.
     pub(in crate::mutilate::transcript) fn of_agent(
         agent: &AgentOptions,
         number: u32,
@@ -83,8 +83,8 @@ impl Log {
         text + &self.rates(plan, connections, served.weight)
     }
 
-    /// Logs the rates: of each connection of this agent, and of all agents, whose connections have
-    /// together this weight.
+    /// Logs the rates of each connection of this agent, and of all agents. Their connections have
+    /// this weight together.
     fn rates(&self, plan: &PlanRecord, connections: u64, weight: u32) -> String {
         let profile = profile(&plan.wave);
         let is_dynamic = self.face == Face::McperfDynamic;
@@ -107,8 +107,8 @@ impl Log {
         text + &self.line_of_mcperf(LAUNCHING, "launching go")
     }
 
-    /// Logs that the agent has made its part of a load, whose record is `record`, and hands its
-    /// master the result.
+    /// Logs that the agent has made its part of a load, and hands its master the result, which is
+    /// `record`.
     pub(super) fn served_ended(&self, record: &Record) -> [String; 2] {
         if self.served.is_none() || self.face.is_mutilate() {
             return Default::default();
@@ -124,8 +124,8 @@ impl Log {
     }
 }
 
-/// The laws of each connection of `plan`, in the order in which the originals make them: the lengths
-/// of values and keys, and the order of keys.
+/// The laws of each connection of `plan`, in the order in which the originals make them: the
+/// lengths of values and keys, and the order of keys.
 fn laws(plan: &PlanRecord) -> Vec<Law> {
     let order = plan.popularity.split_once('@').map(|(_, order)| order);
     [&*plan.value_size, &*plan.key_size].into_iter().chain(order).map(law).collect()
