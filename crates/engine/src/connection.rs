@@ -487,9 +487,7 @@ impl Connection {
         // The bytes left at the start of the present reply, or at the start of `bytes`.
         let mut left = bytes.len();
         loop {
-            if !sink.reads_values()
-                && let Some(verdict) = self.skip_values::<T>(&mut bytes)?
-            {
+            if let Some(verdict) = self.skip_values::<T>(&mut bytes, sink.reads_values())? {
                 self.count_reply(left - bytes.len());
                 left = bytes.len();
                 self.finish(now, verdict, follow_ups, sink);
@@ -559,14 +557,16 @@ impl Connection {
     }
 
     /// Counts the values at the front of `bytes` that the oldest operation asked for, as far as
-    /// they can be skipped by their length. Returns the verdict if its whole answer was skipped.
+    /// they can be skipped by their length, which they cannot be if `are_read`. Returns the verdict
+    /// if its whole answer was skipped.
     #[inline(always)]
     fn skip_values<T: WireFormat>(
         &mut self,
         bytes: &mut &[u8],
+        are_read: bool,
     ) -> Result<Option<Verdict>, PeerError> {
         let Some(head) = self.pipeline.front_mut() else { return Ok(None) };
-        if !is_asked_for(head) {
+        if are_read || !is_asked_for(head) {
             return Ok(None);
         }
         let decoder = T::decoder(&mut self.link.reader);
