@@ -204,8 +204,8 @@ pub fn agent_rows(agent: &AgentOptions, record: &Record) -> Result<String, Strin
 }
 
 /// The original's log on stderr during an agent's part of a load, as a function of the events of
-/// that part. `number` counts the agent's loads from 1; `shares` is the number of equal shares of all
-/// agents' load.
+/// that part. `number` counts the agent's loads from 1; `shares` is the number of equal shares of
+/// all agents' load.
 pub fn agent_log(
     agent: &AgentOptions,
     number: u32,

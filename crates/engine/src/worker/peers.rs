@@ -261,7 +261,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.arm_deadline(connection, at + self.facts.timeout);
     }
 
-    /// Sends a connection's own bytes, such as its authentication, and the requests gathered for it.
+    /// Sends a connection's own bytes, such as its authentication, and the requests gathered for
+    /// it.
     fn speak(&mut self, connection: ConnectionId) {
         if self.outbox.connection != connection {
             self.flush();

@@ -4,12 +4,11 @@ use crate::exit::{FAILED, Stop, unwritable};
 use crate::output::{complain, show, text_options};
 use crate::session::outlets::close;
 use clap::ArgMatches;
-use memtide_record::GoalResult;
-use memtide_record::{Event, MergeError, Merging, Record, Scenarios};
+use memtide_record::{Event, GoalResult, MergeError, Merging, Record, Scenarios};
 use memtide_report::text_for;
 use memtide_scenario::{Layer, Origin, OutputKind, Outputs, Settings, field};
 use memtide_sinks::{
-    Outlets, OutputFacts, OutputSubject, Samples, check_built, check_places, open_all,
+    Outlets, OutputFacts, OutputSubject, Samples, check_built, check_places, open_all, open_text,
 };
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
@@ -202,6 +201,18 @@ pub(super) fn write_all(
     trouble.extend(close(outlets));
     trouble.iter().for_each(|stop| complain(&stop.message));
     Ok(trouble.is_empty())
+}
+
+/// Opens the sinks of outputs that are one text each, which depends on the kind; returns the errors
+/// of those that cannot be opened.
+pub(super) fn open_texts(
+    outlets: &mut Outlets,
+    outputs: &Outputs,
+    text: impl Fn(OutputKind) -> String,
+) -> Vec<Stop> {
+    let files = outputs.files();
+    let opened = files.iter().map(|output| open_text(outlets, output, &text(output.kind)));
+    opened.filter_map(|opened| opened.err().map(Stop::from)).collect()
 }
 
 /// Writes the result to every output; returns the exit code.

@@ -96,10 +96,10 @@ impl OwnRate {
         self.divide((rate > 0.0).then_some(rate)).0.unwrap_or(0.0)
     }
 
-    /// The parts of the rates of a profile's intervals, of the agents or of a master that offers the
-    /// same on each connection. The originals' agents never leave an interval in which nothing is
-    /// left for them: until the run ends, they send as fast as answers come, and all of it counts
-    /// there.
+    /// The parts of the rates of a profile's intervals, of the agents or of a master that offers
+    /// the same on each connection. The originals' agents never leave an interval in which nothing
+    /// is left for them: until the run ends, they send as fast as answers come, and all of it
+    /// counts there.
     fn of_intervals(self, targets: &[f64], part: fn(Self, f64) -> f64) -> Vec<f64> {
         let own = if let Self::Fixed(Some(own)) = self { own } else { 0.0 };
         let last = targets.iter().position(|target| *target <= own);

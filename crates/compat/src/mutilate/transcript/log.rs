@@ -1,5 +1,6 @@
 //! The originals' log with `-v` and `-vv` during a run, of masters, of agents, and of processes on
-//! their own: each line with the place in their sources that prints it. The lines of `-vv` about single requests and messages are left out.
+//! their own: each line with the place in their sources that prints it. The lines of `-vv` about
+//! single requests and messages are left out.
 
 mod agents;
 mod served;
@@ -113,7 +114,7 @@ impl Log {
     }
 
     /// True if several processes make the load together.
-    fn is_joint(&self) -> bool {
+    fn is_shared(&self) -> bool {
         self.agents.is_some() || self.served.is_some()
     }
 
@@ -297,7 +298,7 @@ impl Log {
                 let line = self.line(LOADING, "Loading database.");
                 text += &line.repeat(self.threads as usize);
             }
-            Phase::Warmup if self.is_joint() => text += &self.synchronized(true),
+            Phase::Warmup if self.is_shared() => text += &self.synchronized(true),
             Phase::Warmup => text += &self.line(WARMUP_STARTED, "Warmup start."),
             Phase::Measure => {
                 if before != Some(Phase::Warmup) || self.threads > 0 {

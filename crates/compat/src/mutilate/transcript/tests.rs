@@ -295,7 +295,8 @@ fn log_of_a_master_with_several_loads_or_none() {
     crate::tests::expect("mutilate/transcript/expect/log-agents-steps.txt", &text);
 }
 
-/// Two threads of weight 2 make 4 of 6 shares: 12 connections in all, each of which sends 50 a second.
+/// Two threads of weight 2 make 4 of 6 shares: 12 connections in all, each of which sends 50
+/// a second.
 #[test]
 fn log_of_an_agent() {
     let mut text = String::new();

@@ -235,8 +235,8 @@ fn a_slow_server_is_slow_over_tls_too() {
     assert!(least >= 2_000_000, "{least} ns");
 }
 
-/// Long values take time to encrypt, and short requests do not: the difference is in the lag, and is
-/// not there without TLS. The least of many lags has none of the machine's pauses.
+/// Long values take time to encrypt, and short requests do not: the difference is in the lag, and
+/// is not there without TLS. The least of many lags has none of the machine's pauses.
 #[test]
 fn encrypting_long_values_is_memtides_own_delay() {
     let _turn = shared();

@@ -156,7 +156,7 @@ impl Log {
     /// Logs that this many agents have prepared their shares, and that the master now agrees with
     /// them on the beginning of the load.
     pub(super) fn prepared(&mut self, count: u32) -> String {
-        if !self.is_joint() {
+        if !self.is_shared() {
             return String::new();
         }
         if let Some(agents) = &mut self.agents {
@@ -172,7 +172,7 @@ impl Log {
 
     /// Logs that the processes agree on the beginning of a phase; `is_warmup` if it is the warm-up.
     pub(super) fn synchronizing(&self, is_warmup: bool) -> String {
-        if !self.is_joint() {
+        if !self.is_shared() {
             return String::new();
         }
         let line = SYNCHRONIZING[usize::from(is_warmup)];
@@ -183,7 +183,7 @@ impl Log {
 
     /// Logs that the processes begin a phase together.
     pub(super) fn synchronized(&self, is_warmup: bool) -> String {
-        if !self.is_joint() {
+        if !self.is_shared() {
             return String::new();
         }
         let mut text = self.debug(|log| log.each_agent(PROCEED_SENT, "Sent proceed to agent"));

@@ -1,5 +1,5 @@
-//! The logs of masters and agents with `-v` and `-vv`: the originals' lines, with the instants of the
-//! load.
+//! The logs of masters and agents with `-v` and `-vv`: the originals' lines, with the instants of
+//! the load.
 
 use super::sequences::{far, stretches};
 use super::{User, listed};
