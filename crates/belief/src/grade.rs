@@ -27,6 +27,11 @@ impl Grade {
             _ => Self::No,
         }
     }
+
+    /// The grade of a figure with the half width `x`, where something else forbids a yes.
+    pub fn at_most_within(x: f64) -> Self {
+        if x <= YES_MAX { Self::Within(x) } else { Self::of(x) }
+    }
 }
 
 impl fmt::Display for Grade {
@@ -65,5 +70,7 @@ mod tests {
         assert_eq!(graded(100.0, 170.0), "no");
         assert_eq!(graded(0.0, 1.0), "no", "nothing is known from below");
         assert_eq!(graded(0.0, 0.0), "yes", "all times are 0");
+        assert_eq!(Grade::at_most_within(0.01).to_string(), "within ± 1 %");
+        assert_eq!(Grade::at_most_within(0.4), Grade::No);
     }
 }

@@ -1,6 +1,7 @@
 //! Facts about this machine and its load, for the plan and the record.
 
 pub(crate) mod pin;
+mod awake;
 mod group;
 mod kept;
 mod local_server;
@@ -8,6 +9,7 @@ mod programs;
 mod secrecy;
 mod second;
 
+pub use awake::AwakeGuard;
 pub use group::ControlGroups;
 pub(crate) use kept::Kept;
 pub use local_server::LocalServer;

@@ -4,9 +4,10 @@
 //! [`Record::derive`] treats a run, a simulation and a merged record alike. Grades follow from what
 //! it sets.
 
+mod drift;
+mod eighths;
 mod figure;
 mod judged;
-mod drift;
 
 pub use figure::{Channel, GradedFigure, LATE, Ranged};
 pub use judged::joined;

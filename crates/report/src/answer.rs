@@ -49,7 +49,7 @@ pub(crate) struct AnswerRow {
 
 impl AnswerRow {
     fn new(graded: GradedFigure, words: String, kinds: Vec<String>) -> Self {
-        let half = graded.interval.map_or_else(|| NONE.to_owned(), half_words);
+        let half = graded.sampled().map_or_else(|| NONE.to_owned(), half_words);
         let own = match graded.own {
             Some(own) if own >= ALL_OWN => "?".to_owned(),
             Some(own) => percent(own),
@@ -89,7 +89,7 @@ impl AnswerRow {
 
     /// Reason why the figure has no interval; none if it has one, and if there is no figure.
     fn why(&self) -> Option<&str> {
-        let has_none = self.graded.interval.is_none() && self.graded.value.is_some();
+        let has_none = self.graded.range.is_none() && self.graded.value.is_some();
         self.graded.reason.as_deref().filter(|_| has_none)
     }
 }

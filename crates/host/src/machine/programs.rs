@@ -17,6 +17,9 @@ pub struct Program {
     pub name: String,
     /// CPU time of all its threads.
     pub used: Span,
+    /// When it began, in clock ticks after the machine did: with the id, what it is. Threads of the
+    /// kernel change their names.
+    began: u64,
 }
 
 /// A reading of the CPU times of all processes.
@@ -38,7 +41,7 @@ impl Programs {
     pub fn busiest_since(&self, before: &Self, without: &[u32]) -> Option<Program> {
         let own = std::process::id();
         let since = |program: &Program| {
-            let earlier = before.0.get(&program.id).filter(|it| it.name == program.name);
+            let earlier = before.0.get(&program.id).filter(|it| it.began == program.began);
             program.used.saturating_sub(earlier.map_or(Span::ZERO, |earlier| earlier.used))
         };
         let others =
@@ -58,11 +61,11 @@ pub(super) fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
 fn program(id: u32, text: &str) -> Option<Program> {
     let (begin, rest) = text.rsplit_once(')')?;
     let (_, name) = begin.split_once('(')?;
-    // The rest begins with field 3; user time and system time are fields 14 and 15.
+    // The rest begins with field 3; user time, system time and begin are fields 14, 15 and 22.
     let ticks = |nth: usize| rest.split_whitespace().nth(nth)?.parse::<u64>().ok();
-    let ticks = ticks(11)?.checked_add(ticks(12)?)?;
-    let used = Span::from_s_f64(ticks as f64 / clock_ticks_per_second() as f64);
-    Some(Program { id, name: name.to_owned(), used })
+    let (busy, began) = (ticks(11)?.checked_add(ticks(12)?)?, ticks(19)?);
+    let used = Span::from_s_f64(busy as f64 / clock_ticks_per_second() as f64);
+    Some(Program { id, name: name.to_owned(), used, began })
 }
 
 #[cfg(test)]
@@ -78,6 +81,21 @@ mod tests {
         assert_eq!((program.name.as_str(), program.id), ("a b) c", 7));
         assert_eq!(program.used.as_s_f64(), 300.0 / clock_ticks_per_second() as f64);
         assert_eq!(super::program(7, "7 (a"), None);
+    }
+
+    #[test]
+    fn a_kernel_thread_that_changes_its_name_is_the_same_one() {
+        let at = |name: &str, used: u64, began: u64| {
+            let text =
+                format!("7 ({name}) S 2 0 0 0 -1 69238880 0 0 0 0 0 {used} 0 0 20 0 1 0 {began} 0");
+            Programs([(7, program(7, &text).expect("it is a whole line"))].into())
+        };
+        let (before, later) = (at("kworker/0:0-events", 900, 40), at("kworker/0:0", 901, 40));
+        let used = |since: &Programs| later.busiest_since(since, &[]).map(|it| it.used);
+        let tick = Span::from_s_f64(1.0 / clock_ticks_per_second() as f64);
+        assert_eq!(used(&before), Some(tick));
+        let other = at("kworker/0:0", 900, 39);
+        assert_eq!(used(&other), Some(Span::from_s_f64(901.0 * tick.as_s_f64())));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The real world: this machine makes the load with its threads, against servers anywhere.
 
-use super::embedded::{embed, keep_on, tried};
+use super::embedded::{Tried, embed, keep_on, tried};
 use super::front::{FrontProfile, Manner};
 use super::outlets::{event, unix_ns};
 use super::world::{Gauge, Prepared, World};
@@ -16,7 +16,8 @@ use memtide_engine::driver::Address;
 use memtide_host::clock::{self, ClockState};
 use memtide_host::driver::check_uring;
 use memtide_host::machine::{
-    self, Busyness, ControlGroups, LocalServer, Machine, Program, Programs, SecondReader,
+    self, AwakeGuard, Busyness, ControlGroups, LocalServer, Machine, Program, Programs,
+    SecondReader,
 };
 use memtide_host::memory;
 use memtide_host::signal::StopFlag;
@@ -73,6 +74,8 @@ pub(crate) struct HostWorld {
     samples: Option<SampleOutlet>,
     /// The floors of the load, if they are wanted.
     floors: Option<Floors>,
+    /// Keeps idle CPUs awake until the run has ended, if that makes it steadier.
+    awake: Option<AwakeGuard>,
 }
 
 impl HostWorld {
@@ -93,6 +96,7 @@ impl HostWorld {
             supervisor: None,
             samples: None,
             floors: None,
+            awake: None,
         }
     }
 
@@ -228,7 +232,9 @@ impl World for HostWorld {
         if !is_plain || is_brief {
             return None;
         }
-        tried(serving, &self.guard, settings, lowered)
+        let Tried { choice, words, awake } = tried(serving, &self.guard, settings, lowered)?;
+        self.awake = awake;
+        Some((choice, words))
     }
 
     fn settle(&self, placement: &CpuPlacement) -> Result<(), Stop> {
@@ -364,7 +370,7 @@ struct FirstReading {
 impl HostGauge {
     /// The program that was busiest since `first`, other than those in `without`, if it was busy.
     fn beside(&self, now: &Programs, first: &FirstReading, without: &[u32]) -> Option<ProgramCpu> {
-        let Program { id, name, used } = now.busiest_since(&first.programs, without)?;
+        let Program { id, name, used, .. } = now.busiest_since(&first.programs, without)?;
         let cpus = self.part(first, used);
         (cpus >= KEPT_MAX).then_some(ProgramCpu { name, id, cpus })
     }

@@ -2,7 +2,6 @@
 
 use super::GradedFigure;
 use crate::record::{Drifting, LoopKind, Record};
-use memtide_belief::grade::YES_MAX;
 use memtide_belief::{Drift, Grade};
 use memtide_metrics::Slice;
 use memtide_scenario::Measure;
@@ -50,11 +49,7 @@ impl Record {
         let change = Drifting::beside(figure.measure).and_then(|beside| self.drift.get(&beside));
         let Some(change) = change else { return figure };
         let half_width = figure.half_width.map(|x| x.max(change.abs() / 2.0));
-        let grade = match half_width {
-            None => Grade::No,
-            Some(x) if x <= YES_MAX => Grade::Within(x),
-            Some(x) => Grade::of(x),
-        };
+        let grade = half_width.map_or(Grade::No, Grade::at_most_within);
         let turn = if *change > 0.0 { "rise" } else { "fall" };
         // Changes are fractions of the middle, below which a fall can lie.
         let reason = match *change <= -1.0 {

@@ -1,6 +1,7 @@
 //! The figures of a record, each with its range, memtide's own share, and its grade.
 
 use super::NO_SLICES;
+use super::eighths::moved;
 use crate::record::{Distribution, Percentile, Record};
 use memtide_belief::grade::{Grade, YES_MAX, half_width};
 use memtide_belief::{Confidence, Sample};
@@ -45,8 +46,11 @@ pub struct GradedFigure {
     pub value: Option<f64>,
     /// The confidence interval of 95 %, from sampling alone; none if it is refused or unknown.
     pub interval: Option<[f64; 2]>,
-    /// The range in which the true value lies: the interval, and below it what memtide may have
-    /// added. None without an interval.
+    /// Its lowest and highest value in the eighths of the window, where these decide because the
+    /// interval is refused or wide; none otherwise.
+    pub eighths: Option<[f64; 2]>,
+    /// The range in which the true value lies: the interval or what decides instead, and below it
+    /// what memtide may have added. None without them.
     pub range: Option<[f64; 2]>,
     /// The most of the value that may be memtide's own, as a fraction; none if unknown. 1 says that
     /// nothing is known from below: print `≤`.
@@ -81,13 +85,20 @@ impl GradedFigure {
         }
     }
 
+    /// The ends between which the value lies as far as sampling goes: of its eighths where these
+    /// decide, else of its interval.
+    pub fn sampled(&self) -> Option<[f64; 2]> {
+        self.eighths.or(self.interval)
+    }
+
     /// The figure with the grade that its parts give it. `missing` is the reason for which it has
     /// no range.
     fn graded(mut self, missing: &str) -> Self {
-        let interval = self.interval;
+        let sampled = self.sampled();
         self.half_width = self.range.map(|[low, high]| half_width(low, high));
-        self.grade = self.half_width.map_or(Grade::No, Grade::of);
-        let by_sampling = interval.map_or(0.0, |[low, high]| half_width(low, high));
+        let graded = if self.eighths.is_some() { Grade::at_most_within } else { Grade::of };
+        self.grade = self.half_width.map_or(Grade::No, graded);
+        let by_sampling = sampled.map_or(0.0, |[low, high]| half_width(low, high));
         self.reason = match (self.half_width, self.grade) {
             (_, Grade::Yes) => None,
             (None, _) => Some(missing.to_owned()),
@@ -99,6 +110,7 @@ impl GradedFigure {
             {
                 Some(LATE.to_owned())
             }
+            (Some(_), _) if self.eighths.is_some() => self.eighths.map(moved),
             (Some(_), _) => Some(match (self.n_effective, self.measure) {
                 (Some(n), Some(Measure::Percentile(percent))) => {
                     let beyond = n * (1.0 - percent / 100.0).min(percent / 100.0);
@@ -202,6 +214,7 @@ impl Record {
             measure: None,
             value: Some(rate.achieved_per_s).filter(|rate| rate.is_finite()),
             interval,
+            eighths: None,
             range: interval,
             own: None,
             half_width: None,
@@ -242,12 +255,22 @@ impl Record {
             own = self.response_figure(Kind::All, measure).and_then(|all| all.own);
             low = low.zip(own).map(|(low, own)| low * (1.0 - own)).or(low);
         }
+        let eighths = match (&of, measure) {
+            (Channel::Response(Kind::All), Measure::Percentile(percent)) => {
+                self.deciding_eighths(percent / 100.0, interval)
+            }
+            _ => None,
+        };
+        if let Some([lowest, _]) = eighths {
+            low = Some(lowest * (1.0 - own.unwrap_or(0.0)));
+        }
         let mut figure = GradedFigure {
             of,
             measure: Some(measure),
             value,
             interval,
-            range: low.zip(interval).map(|(low, [_, high])| [low, high]),
+            eighths,
+            range: low.zip(eighths.or(interval)).map(|(low, [_, high])| [low, high]),
             own,
             half_width: None,
             grade: Grade::No,
@@ -257,7 +280,7 @@ impl Record {
         figure = figure.graded(missing.as_deref().unwrap_or(self.no_slices()));
         figure = self.with_drift(figure);
         if figure.grade == Grade::Yes && self.is_unbounded() {
-            figure.grade = Grade::Within(YES_MAX);
+            figure.grade = Grade::at_most_within(YES_MAX);
             figure.reason = Some("workers of a closed loop were late".to_owned());
         }
         figure

@@ -1,7 +1,7 @@
 //! The figures of records: their ranges, memtide's own share, their grades, and what joins them.
 
 use super::*;
-use crate::record::{Believable, Drifting, Totals, Wide};
+use crate::record::{Believable, Drifting, SliceRecord, Totals, Wide};
 use memtide_belief::Grade;
 use memtide_metrics::slices::coarse;
 use memtide_scenario::Measure;
@@ -46,6 +46,70 @@ fn grown(own_us: u64, growth: f64) -> Record {
     record.believable = Believable::from_checks(Vec::new());
     record.derive();
     record
+}
+
+/// A record of 64 slices of 1 000 operations of 100 to 110 µs, all of which are longer by a
+/// fraction in every other stretch of eight slices: few effective operations.
+fn in_stretches(longer: f64) -> Record {
+    let mut record = record(0);
+    let (mut times, mut slices) = (Histogram::new(), vec![Slice::default(); 64]);
+    record.slices.clear();
+    for (number, slice) in slices.iter_mut().enumerate() {
+        let mut of_slice = Histogram::<u64>::new();
+        let level = if number / 8 % 2 == 0 { 1.0 } else { 1.0 + longer };
+        for nth in 0..1_000 {
+            let ns = ((100_000 + nth * 7 % 100 * 100) as f64 * level) as u64;
+            times.record(ns);
+            of_slice.record(ns);
+            *slice.buckets.entry(coarse(ns)).or_default() += 1;
+            slice.answered += 1;
+            slice.sum_ns += u128::from(ns);
+        }
+        record.slices.push(SliceRecord {
+            start_s: number as f64,
+            length_s: 1.0,
+            answered: 1_000,
+            unanswered: 0,
+            histogram: of_slice.to_text(),
+        });
+    }
+    let of = Distribution::of(&times, 0, Span::ZERO);
+    record.response = BTreeMap::from([(Kind::All, of.clone())]);
+    record.punctual = BTreeMap::from([(Kind::All, of)]);
+    let slicing = record.slicing.as_mut().expect("it has slices");
+    slicing.response = BTreeMap::from([(Kind::All, slices::to_text(&slices))]);
+    record.derive();
+    record
+}
+
+#[test]
+fn eighths_that_are_alike_decide_where_operations_say_too_little() {
+    let record = in_stretches(0.06);
+    for (percent, low, high) in [(50.0, 105e3, 111.3e3), (90.0, 109e3, 115.6e3)] {
+        let figure = figure(&record, percent);
+        let refused = record.response[&Kind::All].no_interval.values().next();
+        assert!(refused.is_some_and(|why| why.contains("effective operations")), "{refused:?}");
+        let [from, to] = figure.eighths.expect("they decide");
+        assert!((from / low - 1.0).abs() < 0.01 && (to / high - 1.0).abs() < 0.01, "{figure:?}");
+        assert!(from <= figure.value.unwrap() && figure.value.unwrap() <= to, "{figure:?}");
+        assert_eq!(figure.grade.to_string(), "within ± 4 %", "{figure:?}");
+        let reason = figure.reason.expect("it is no yes");
+        assert!(reason.ends_with(" µs in each eighth of the run"), "{reason}");
+    }
+    // Eighths that differ decide nothing.
+    assert_eq!(figure(&in_stretches(0.25), 50.0).grade, Grade::No);
+    // What a good interval says stands.
+    assert_eq!(figure(&in_stretches(0.0), 50.0).eighths, None);
+}
+
+#[test]
+fn eighths_with_few_operations_beyond_a_percentile_decide_nothing() {
+    let record = in_stretches(0.06);
+    assert!(figure(&record, 99.0).eighths.is_some(), "80 operations are above it in each");
+    assert_eq!(figure(&record, 99.9).eighths, None, "8 operations are above it in each");
+    let mut short = record;
+    short.slices.truncate(7);
+    assert_eq!(figure(&short, 50.0).eighths, None, "there are no eighths");
 }
 
 fn figure(record: &Record, percent: f64) -> GradedFigure {

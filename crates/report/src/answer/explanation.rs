@@ -140,6 +140,17 @@ impl Explanation<'_> {
 
     /// The interval, or the reason why there is none.
     fn interval(&self) -> String {
+        if let Some(ends) = self.graded.eighths {
+            return format!(
+                "{}: the lowest and highest value in the eighths of the window, which are alike; \
+                 the interval of {} would be wide",
+                self.range_words(ends),
+                self.graded.n_effective.map_or_else(
+                    || "so few effective operations".to_owned(),
+                    |of| counted(of.round() as u64, "effective operation")
+                )
+            );
+        }
         match self.graded.interval {
             Some(ends) => format!(
                 "{}: in 95 of 100 runs like this one, such an interval holds the value of an \

@@ -133,7 +133,9 @@ pub(super) fn answer(record: &Record) -> Markup {
         let graded = &row.graded;
         let ([path, value], ends) = row.names();
         let words = |value: f64| row.word(value);
-        let interval = graded.interval.map(|[low, high]| [words(low), words(high)]);
+        let between = graded.sampled().map(|[low, high]| [words(low), words(high)]);
+        // What decides instead of an interval is no member of the record.
+        let interval = graded.interval.filter(|_| graded.eighths.is_none());
         let grade = grade(record, row);
         let class = match grade.as_str() {
             "yes" => "good",
@@ -151,11 +153,12 @@ pub(super) fn answer(record: &Record) -> Markup {
                     }
                 }
                 td.interval title=[graded.reason.as_ref()] {
-                    @match (graded.interval, interval) {
+                    @match (interval, between) {
                         (Some([low, high]), Some([from, to])) => {
                             span data-name=(ends[0]) { data value=(low) { (from) } } " – "
                             span data-name=(ends[1]) { data value=(high) { (to) } }
                         },
+                        (None, Some([from, to])) => { (from) " – " (to) },
                         _ => (NONE),
                     }
                 }

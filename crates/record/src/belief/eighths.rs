@@ -1,0 +1,63 @@
+//! Figures that hardly move from one eighth of the window to the next, although their interval is
+//! refused or wide.
+//!
+//! An interval follows from how alike operations are. Where all of them are slower for a while by
+//! a little, as on a machine whose clock rate changes, many thousands say as much as a few dozen
+//! independent ones, and the ranks of so few reach far into the tail. Eight stretches that each
+//! measured nearly the same value say more.
+
+use crate::record::Record;
+use memtide_base::units::format_time;
+use memtide_belief::grade::half_width;
+use memtide_metrics::{Histogram, Quantile, quantile};
+
+/// The parts of the window. Were they independent, their lowest and highest median would hold the
+/// true one in all but 2 of 2⁸ runs.
+const PARTS: usize = 8;
+/// Half the width up to which their values count as alike, and above which an interval is wide.
+const ALIKE_MAX: f64 = 0.1;
+/// Operations on the rarer side of the percentile that each part has: with fewer, its own value
+/// is an accident.
+const BEYOND_MIN: f64 = 50.0;
+
+impl Record {
+    /// The lowest and highest value of percentile `p` of all response times in the eighths of the
+    /// window, if they are alike and `interval` is refused or wide; else none.
+    pub(super) fn deciding_eighths(&self, p: f64, interval: Option<[f64; 2]>) -> Option<[f64; 2]> {
+        let is_wide = interval.is_none_or(|[low, high]| half_width(low, high) > ALIKE_MAX);
+        if !is_wide || !self.has_slices() {
+            return None;
+        }
+        let [low, high] = self.eighths(p)?;
+        (half_width(low, high) <= ALIKE_MAX).then_some([low, high])
+    }
+
+    /// The lowest and highest value of percentile `p` in the eighths, with the edges of their
+    /// buckets; none if a part has too few operations, or the percentile falls among unanswered
+    /// ones.
+    fn eighths(&self, p: f64) -> Option<[f64; 2]> {
+        let count = self.slices.len();
+        let parts = (0..PARTS).map(|part| part * count / PARTS..(part + 1) * count / PARTS);
+        let mut ends = [f64::INFINITY, 0.0];
+        for part in parts.filter(|_| count >= PARTS) {
+            let (mut times, mut unanswered) = (Histogram::<u64>::new(), 0u64);
+            for slice in &self.slices[part] {
+                times.absorb(&slice.times()?);
+                unanswered = unanswered.saturating_add(slice.unanswered);
+            }
+            let operations = times.count().saturating_add(unanswered) as f64;
+            let Quantile::Known(_) = quantile(&times, unanswered, p) else { return None };
+            if operations * p.min(1.0 - p) < BEYOND_MIN {
+                return None;
+            }
+            let (low, high) = times.edges_at_rank((p * operations).ceil() as u64)?;
+            ends = [ends[0].min(low as f64), ends[1].max(high as f64)];
+        }
+        (count >= PARTS).then_some(ends)
+    }
+}
+
+/// The reason of a figure that the eighths of the window decide.
+pub(super) fn moved([low, high]: [f64; 2]) -> String {
+    format!("{} to {} in each eighth of the run", format_time(low), format_time(high))
+}
