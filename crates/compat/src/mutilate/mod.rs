@@ -26,7 +26,7 @@ pub use options::{
     Verbosity,
 };
 pub use rows::Face;
-pub use transcript::{Transcript, agent_log, agent_rows, skipped, whose};
+pub use transcript::{Transcript, agent_log, agent_rows, agent_waits, skipped, whose};
 
 pub(crate) use parsed::reading;
 

@@ -196,11 +196,18 @@ pub fn whose(options: &Options) -> Whose {
 /// # Errors
 /// If a record's histogram cannot be read back; the sentence names it.
 pub fn agent_rows(agent: &AgentOptions, record: &Record) -> Result<String, String> {
-    if agent.verbosity == Verbosity::Debug {
-        return Ok(String::new());
-    }
     let material = Material::of(record, TimeBasis::Service, Whose::Process)?;
-    Ok(Formatter::new(Format::of(agent.face)).agent(&material))
+    let formatter = Formatter::new(Format::of(agent.face));
+    // With -vv the originals' agents print no table.
+    Ok(match agent.verbosity {
+        Verbosity::Debug => formatter.agent_rate(&material),
+        Verbosity::Verbose | Verbosity::Info | Verbosity::Quiet => formatter.agent(&material),
+    })
+}
+
+/// The original's log on stderr when an agent begins to wait for masters.
+pub fn agent_waits(agent: &AgentOptions) -> String {
+    Log::of_agent(agent, 0, 0, false).waits()
 }
 
 /// The original's log on stderr during an agent's part of a load, as a function of the events of

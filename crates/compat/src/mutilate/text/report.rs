@@ -52,23 +52,23 @@ impl Formatter {
     /// The text that an agent prints after each run of a master: its own reads, and the rate of all
     /// its operations. Only memcache-perf's agents print it.
     pub fn agent(&self, material: &Material) -> String {
-        let mut text = String::new();
         if !self.format.is_mcperf() {
-            return text;
-        }
-        let rate = material.rate_per_s();
-        if self.format == Format::McperfDynamic {
-            let Material { measured_s: s, gets, sets, .. } = material;
-            let ops = material.ops();
-            push(
-                &mut text,
-                format_args!("Local QPS = {rate:.1} ({ops} / {s:.1}s) - {gets}.0, {sets}.0\n"),
-            );
+            return String::new();
         }
         let columns = self.format.columns();
         let (labels, reads) = (header(columns), row("read", columns, &material.reads));
-        push(&mut text, format_args!("{labels} QPS\n{reads} {rate:>8.1}\n"));
-        text
+        let rate = material.rate_per_s();
+        self.agent_rate(material) + &format!("{labels} QPS\n{reads} {rate:>8.1}\n")
+    }
+
+    /// The line of an agent's rate, which only the dynamic mcperf prints.
+    pub fn agent_rate(&self, material: &Material) -> String {
+        if self.format != Format::McperfDynamic {
+            return String::new();
+        }
+        let Material { measured_s: s, gets, sets, .. } = material;
+        let (rate, ops) = (material.rate_per_s(), material.ops());
+        format!("Local QPS = {rate:.1} ({ops} / {s:.1}s) - {gets}.0, {sets}.0\n")
     }
 
     /// The first line of a scan.

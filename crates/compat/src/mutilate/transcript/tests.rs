@@ -324,8 +324,10 @@ fn log_of_an_agent() {
             events.extend(filled.into_iter().filter(|_| is_constant));
             events.extend(by_agents(0.0, &[Some(4)]).into_iter().skip(1));
             let mut log = agent_log(&agent, 3, 6, false);
-            text += &format!("$ {line}   # {wave}\n");
+            text += &format!("$ {line}   # {wave}\n{}", agent_waits(&agent));
             events.iter().for_each(|event| text += &log(event));
+            let rows = agent_rows(&agent, &record(200)).unwrap();
+            rows.lines().for_each(|line| text += &format!("stdout|{line}\n"));
         }
     }
     crate::tests::expect("mutilate/transcript/expect/log-served.txt", &text);

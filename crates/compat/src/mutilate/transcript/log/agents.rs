@@ -1,7 +1,7 @@
 //! The lines of a master about its agents: handing out their shares, agreeing on the beginning of
 //! the load, and its own rate at the end.
 
-use super::{Line, Log, WARMUP_STARTED};
+use super::{Line, Log, RESOLVED, WARMUP_STARTED};
 use crate::mutilate::fleet::{Fleet, OwnLoad};
 use crate::mutilate::numbers::Connections;
 use crate::mutilate::options::{Options, Verbosity};
@@ -9,6 +9,7 @@ use crate::mutilate::rows::Face;
 use crate::mutilate::text::{Material, TimeBasis, Whose};
 use crate::mutilate::transcript::skipped;
 use memtide_record::{Phase, Record, Shared, StepBegun};
+use std::net::Ipv4Addr;
 
 /// The agents of a command line, and the master's own load beside theirs.
 #[derive(Clone, Debug)]
@@ -94,8 +95,20 @@ impl Log {
     pub(super) fn added(&self) -> String {
         let agents = self.agents.iter().filter(|agents| agents.is_first());
         let addresses = agents.flat_map(|agents| &agents.addresses);
-        let words = addresses.map(|address| format!("Add tcp://{address} as agent\n"));
-        words.map(|words| self.line_of_mcperf(ADDED, &words)).collect()
+        addresses.map(|address| self.resolved(address) + &self.dialled(address)).collect()
+    }
+
+    /// The line about an agent's address, which gets the port of a server; none about a name.
+    fn resolved(&self, address: &str) -> String {
+        let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+        match host.parse::<Ipv4Addr>() {
+            Ok(_) => self.line_of_mcperf(RESOLVED, &format!("Resolved {host} to {host}:11211")),
+            Err(_) => String::new(),
+        }
+    }
+
+    fn dialled(&self, address: &str) -> String {
+        self.line_of_mcperf(ADDED, &format!("Add tcp://{address} as agent\n"))
     }
 
     /// Logs that agents are handed their shares, and that the master prepares its own load.

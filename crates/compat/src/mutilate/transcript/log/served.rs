@@ -1,6 +1,6 @@
 //! The lines of an agent about the loads that masters hand it.
 
-use super::{Line, Log};
+use super::{Line, Log, NUMBERS, RECORDS};
 use crate::mutilate::numbers::Law;
 use crate::mutilate::options::AgentOptions;
 use crate::mutilate::rows::Face;
@@ -51,6 +51,14 @@ impl Log {
             threads: agent.threads,
             ..Self::empty(agent.face, agent.verbosity)
         }
+    }
+
+    /// Logs the options of an agent that makes no load yet: those of the originals' defaults.
+    pub(in crate::mutilate::transcript) fn waits(&self) -> String {
+        self.debug(|log| {
+            log.line_of_mcperf(NUMBERS, "0 1 0 0.000000")
+                + &log.line_of_mcperf(RECORDS, "options->records = 10000")
+        })
     }
 
     /// Logs what a master hands its agent, and keeps what the later lines need.

@@ -19,7 +19,7 @@ use memtide_cluster::transport::AgentNet;
 use memtide_compat::FAMILY_WORDS;
 use memtide_compat::mutilate::{
     AgentOptions, Divided, Fleet, Options, OwnRate, Patience, Server, Verbosity, agent_log,
-    agent_rows, divide, skipped,
+    agent_rows, agent_waits, divide, skipped,
 };
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
@@ -203,6 +203,7 @@ fn work(agent: AgentOptions) -> Result<(), String> {
     } else if speaks {
         say(&format!("memtide agent: {name} waits for its master at {address}"));
     }
+    say_part(&agent_waits(&agent));
     let logged = agent.clone();
     let logs: MakeLog = Box::new(move |number, shares, is_load_only| {
         Box::new(agent_log(&logged, number, shares, is_load_only))

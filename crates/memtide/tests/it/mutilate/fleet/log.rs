@@ -87,6 +87,16 @@ pub(crate) fn an_agents_log_is_that_of_the_originals() {
         let lines: Vec<String> = masked(&log).into_iter().filter(|line| line != ":").collect();
         let expected: Vec<&str> = section(SERVED, title).collect();
         assert_eq!(lines, expected, "{title}: {said}");
+        // With -vv the originals print no table.
+        let rows: Vec<&str> = said.out.lines().map(|line| &line[..9]).collect();
+        let is_debug = title.contains("-vv <");
+        let printed: &[&str] = match title.split(' ').next() {
+            Some("mcperf") if !is_debug => &["#type    ", "read     "],
+            Some("mcperf-dynamic") if !is_debug => &["Local QPS", "#type    ", "read     "],
+            Some("mcperf-dynamic") => &["Local QPS"],
+            _ => &[],
+        };
+        assert_eq!(rows, printed.repeat(loads.len().max(1)), "{title}: {said}");
         let [started, stopped] = [" started at ", " stopped at "].map(|word| instants(&said, word));
         if line.contains("--loadonly") {
             assert!(started.is_empty() && stopped.is_empty(), "{said}");
