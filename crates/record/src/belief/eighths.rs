@@ -11,9 +11,11 @@ use memtide_base::units::format_time;
 use memtide_belief::grade::half_width;
 use memtide_metrics::{Histogram, Quantile, quantile};
 
-/// The parts of the window. Were they independent, their lowest and highest median would hold the
-/// true one in all but 2 of 2⁸ runs.
+/// The parts of the window.
 const PARTS: usize = 8;
+/// The ends are moved outwards by this part of the ratio between them: where a state lasts for a
+/// fifth of the window, so that neighbours are alike, one in twenty ranges is wrong then.
+const BEYOND_ENDS: f64 = 0.25;
 /// Half the width up to which their values count as alike, and above which an interval is wide.
 const ALIKE_MAX: f64 = 0.1;
 /// Operations on the rarer side of the percentile that each part has: with fewer, its own value
@@ -21,14 +23,16 @@ const ALIKE_MAX: f64 = 0.1;
 const BEYOND_MIN: f64 = 50.0;
 
 impl Record {
-    /// The lowest and highest value of percentile `p` of all response times in the eighths of the
-    /// window, if they are alike and `interval` is refused or wide; else none.
+    /// The range that the eighths of the window give percentile `p` of all response times, if they
+    /// are alike and `interval` is refused or wide; else none.
     pub(super) fn deciding_eighths(&self, p: f64, interval: Option<[f64; 2]>) -> Option<[f64; 2]> {
         let is_wide = interval.is_none_or(|[low, high]| half_width(low, high) > ALIKE_MAX);
         if !is_wide || !self.has_slices() {
             return None;
         }
-        let [low, high] = self.eighths(p)?;
+        let [lowest, highest] = self.eighths(p)?;
+        let further = (highest / lowest).powf(BEYOND_ENDS);
+        let (low, high) = (lowest / further, highest * further);
         (half_width(low, high) <= ALIKE_MAX).then_some([low, high])
     }
 
@@ -59,5 +63,5 @@ impl Record {
 
 /// The reason of a figure that the eighths of the window decide.
 pub(super) fn moved([low, high]: [f64; 2]) -> String {
-    format!("{} to {} in each eighth of the run", format_time(low), format_time(high))
+    format!("about {} to {} in each eighth of the run", format_time(low), format_time(high))
 }

@@ -85,19 +85,19 @@ fn in_stretches(longer: f64) -> Record {
 #[test]
 fn eighths_that_are_alike_decide_where_operations_say_too_little() {
     let record = in_stretches(0.06);
-    for (percent, low, high) in [(50.0, 105e3, 111.3e3), (90.0, 109e3, 115.6e3)] {
+    for (percent, low, high) in [(50.0, 103.5e3, 112.9e3), (90.0, 107.4e3, 117.3e3)] {
         let figure = figure(&record, percent);
         let refused = record.response[&Kind::All].no_interval.values().next();
         assert!(refused.is_some_and(|why| why.contains("effective operations")), "{refused:?}");
         let [from, to] = figure.eighths.expect("they decide");
         assert!((from / low - 1.0).abs() < 0.01 && (to / high - 1.0).abs() < 0.01, "{figure:?}");
         assert!(from <= figure.value.unwrap() && figure.value.unwrap() <= to, "{figure:?}");
-        assert_eq!(figure.grade.to_string(), "within ± 4 %", "{figure:?}");
+        assert_eq!(figure.grade.to_string(), "within ± 6 %", "{figure:?}");
         let reason = figure.reason.expect("it is no yes");
         assert!(reason.ends_with(" µs in each eighth of the run"), "{reason}");
     }
     // Eighths that differ decide nothing.
-    assert_eq!(figure(&in_stretches(0.25), 50.0).grade, Grade::No);
+    assert_eq!(figure(&in_stretches(0.16), 50.0).grade, Grade::No);
     // What a good interval says stands.
     assert_eq!(figure(&in_stretches(0.0), 50.0).eighths, None);
 }

@@ -142,8 +142,8 @@ impl Explanation<'_> {
     fn interval(&self) -> String {
         if let Some(ends) = self.graded.eighths {
             return format!(
-                "{}: the lowest and highest value in the eighths of the window, which are alike; \
-                 the interval of {} would be wide",
+                "{}: the range of the values in the eighths of the window, which are alike; the \
+                 interval of {} would be wide",
                 self.range_words(ends),
                 self.graded.n_effective.map_or_else(
                     || "so few effective operations".to_owned(),
