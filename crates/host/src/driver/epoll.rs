@@ -131,8 +131,8 @@ impl EpollDriver {
         Submitted::Pending
     }
 
-    /// Watches for what the connection waits for now. Events that have occurred already are reported
-    /// again.
+    /// Watches for what the connection waits for now. Events that have occurred already are
+    /// reported again.
     fn watch_again(&mut self, id: ConnectionId) {
         let peer = &self.peers[id];
         let socket = peer.socket.as_ref().expect("only open connections are watched");
@@ -342,14 +342,14 @@ impl Driver for EpollDriver {
 
 /// The events that a connection is watched for, from its connect on. Streams are edge-triggered
 /// (`EPOLLET`), so a wait does not look again at every connection that the last one reported. This
-/// is safe because, by epoll(7), a receive that does not fill its buffer has emptied the stream, and
-/// later bytes are a new event. Two kinds of stream are received from again without an event: one
-/// that filled the buffer, and one that is about to end. Datagrams are level-triggered: a receive
-/// takes only one.
+/// is safe because, by epoll(7), a receive that does not fill its buffer has emptied the stream,
+/// and later bytes are a new event. Two kinds of stream are received from again without an event:
+/// one that filled the buffer, and one that is about to end. Datagrams are level-triggered: a
+/// receive takes only one.
 ///
-/// Room is watched for while a connect or bytes wait for it. It stays watched after a connect, which
-/// saves a call: room in a TCP socket is an event only if a send found none. In a Unix socket all
-/// room is, but its connect never waits.
+/// Room is watched for while a connect or bytes wait for it. It stays watched after a connect,
+/// which saves a call: room in a TCP socket is an event only if a send found none. In a Unix socket
+/// all room is, but its connect never waits.
 fn events_of(peer: &Peer) -> EventFlags {
     let room = match peer.opening || peer.has_unsent() {
         true => EventFlags::OUT,

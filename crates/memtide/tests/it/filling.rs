@@ -251,8 +251,8 @@ fn a_run_takes_about_the_memory_that_was_computed_for_it() {
     }
 }
 
-/// What a run has of its own beyond a program that waits for its scenario, in the kernel's books, is
-/// no more than was computed. Pages of the program's files are not its own.
+/// What a run has of its own, in the kernel's books, beyond a program that waits for its scenario,
+/// is no more than was computed. Pages of the program's files are not its own.
 #[test]
 fn a_runs_own_memory_is_no_more_than_was_computed_for_it() {
     let peer = Peer::embedded("");
@@ -260,7 +260,7 @@ fn a_runs_own_memory_is_no_more_than_was_computed_for_it() {
     let waiting = Running::of(program().args(["run", "-"]).stdin(Stdio::piped()));
     thread::sleep(Duration::from_millis(300));
     let Some(idle) = own_bytes(waiting.id()) else {
-        eprintln!("skipped: /proc does not say what a process has of its own");
+        drop(writeln!(std::io::stderr(), "skipped: /proc does not say what a process has"));
         return;
     };
     for words in ["--connections 16", "--connections 256", "--connections 16 --depth 16"] {
