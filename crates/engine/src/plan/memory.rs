@@ -17,6 +17,9 @@ const SLOT_BYTES: u64 = size_of::<u32>() as u64;
 /// Memory of a worker besides its connections and tallies: the buffers of its driver and outbox,
 /// and the points of its idle clock.
 const WORKER_BYTES: u64 = 1 << 20;
+/// Upper bound of what is kept of a second besides its times, also in the record at the end: counts
+/// of the load, and what servers, workers and the machine report.
+const SECOND_BYTES: u64 = 6 * 1024;
 /// The tallies of a worker: one is filled, another collected.
 const TALLIES: u64 = 2;
 
@@ -50,6 +53,10 @@ pub struct PlanMemory {
     pub kept_rows: u64,
     /// The operations in each of them.
     pub row_operations: u64,
+    /// The most seconds of the load that the run keeps.
+    pub kept_seconds: u64,
+    /// The operations in each of them.
+    pub second_operations: u64,
     /// True if rows keep the times of gets.
     pub get_times: bool,
 }
@@ -77,6 +84,7 @@ impl PlanMemory {
             connections: part(self.connections),
             slots: part(self.slots),
             row_operations: part(self.row_operations),
+            second_operations: part(self.second_operations),
             ..self
         }
     }
@@ -107,6 +115,12 @@ impl PlanMemory {
         self.cells_bytes.saturating_mul(self.workers).saturating_add(kept)
     }
 
+    /// Memory of the seconds of the load, in bytes.
+    pub fn seconds_bytes(&self) -> u64 {
+        let each = Row::bytes(self.second_operations, false).saturating_add(SECOND_BYTES);
+        self.kept_seconds.saturating_mul(each)
+    }
+
     /// All of it, in bytes.
     pub fn bytes(&self) -> u64 {
         let parts = [
@@ -115,6 +129,7 @@ impl PlanMemory {
             self.verification_bytes,
             self.workers_bytes(),
             self.all_rows_bytes(),
+            self.seconds_bytes(),
         ];
         parts.into_iter().fold(self.values_bytes, u64::saturating_add)
     }

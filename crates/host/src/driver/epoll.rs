@@ -2,12 +2,11 @@
 //!
 //! A completion is made when the worker asks for it, with one receive call, so that the room that a
 //! reply frees is used before the next connection is read. If nothing is due by a schedule, a few
-//! are received ahead. Streams are registered edge-triggered, see [`reading`].
+//! are received ahead. Streams are registered edge-triggered, see [`events_of`].
 
 use crate::clock::Clock;
 use crate::driver::guard::ConnectGuard;
 use crate::driver::peer::{Peer, Peers, send_after};
-use crate::driver::socket::Connecting;
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{
     Closed, Completion, ConnectError, Driver, DriverError, Event, Sample, Submitted,
@@ -128,16 +127,16 @@ impl EpollDriver {
             return Submitted::Done;
         }
         peer.keep(message, sent);
-        self.watch(id, reading(&self.peers[id]) | EventFlags::OUT);
+        self.watch_again(id);
         Submitted::Pending
     }
 
-    /// Waits for `flags` from now on. Events that have occurred already are reported again.
-    fn watch(&mut self, id: ConnectionId, flags: EventFlags) {
+    /// Watches for what the connection waits for now. Events that have occurred already are
+    /// reported again.
+    fn watch_again(&mut self, id: ConnectionId) {
         let peer = &self.peers[id];
-        debug_assert!(!peer.opening, "a connection is watched for bytes before it is open");
         let socket = peer.socket.as_ref().expect("only open connections are watched");
-        epoll::modify(&self.epoll, socket, data(id, peer), flags)
+        epoll::modify(&self.epoll, socket, data(id, peer), events_of(peer))
             .expect("an open socket that was added can be modified");
     }
 
@@ -168,20 +167,11 @@ impl EpollDriver {
         }
     }
 
-    /// Handles the result of a connect.
-    fn opened(&mut self, id: ConnectionId) -> Event<'static> {
-        let happened = self.peers[id].opened();
-        if matches!(happened, Event::Connected) {
-            self.watch(id, reading(&self.peers[id]));
-        }
-        happened
-    }
-
     /// Sends pending bytes; `None` while some remain.
     fn send_rest(&mut self, id: ConnectionId) -> Option<Event<'static>> {
         let happened = self.peers[id].send_rest()?;
         if matches!(happened, Event::Writable) {
-            self.watch(id, reading(&self.peers[id]));
+            self.watch_again(id);
         }
         Some(happened)
     }
@@ -215,10 +205,15 @@ impl EpollDriver {
             return None;
         }
         if peer.opening {
-            return Some(What::Happened(self.opened(id)));
+            let happened = self.peers[id].opened(flags.intersects(ENDS));
+            let has_more = flags.intersects(EventFlags::IN.union(ENDS));
+            if has_more && matches!(happened, Event::Connected) {
+                self.look_again(event);
+            }
+            return Some(What::Happened(happened));
         }
         if flags.contains(EventFlags::OUT) && peer.has_unsent() {
-            // Once all is sent, `watch` registers again, and readable bytes are reported again.
+            // Once all is sent, readable bytes are reported again.
             if let Some(happened) = self.send_rest(id) {
                 return Some(What::Happened(happened));
             }
@@ -262,14 +257,12 @@ impl Driver for EpollDriver {
         source: Option<IpAddr>,
         sockets: SocketOptions,
     ) {
-        let Some(connecting) = self.peers.connect(id, address, source, sockets) else { return };
+        if self.peers.connect(id, address, source, sockets).is_none() {
+            return;
+        }
         let peer = &mut self.peers[id];
-        let flags = match connecting {
-            Connecting::Connected => reading(peer),
-            Connecting::Pending => EventFlags::OUT,
-        };
         let socket = peer.socket.as_ref().expect("it is connecting");
-        if let Err(errno) = epoll::add(&self.epoll, socket, data(id, peer), flags) {
+        if let Err(errno) = epoll::add(&self.epoll, socket, data(id, peer), events_of(peer)) {
             peer.forget();
             let error = ConnectError::Other(errno.raw_os_error());
             self.peers.note(id, Event::ConnectFailed(error));
@@ -347,15 +340,24 @@ impl Driver for EpollDriver {
     }
 }
 
-/// The events that an open connection is watched for. Streams are edge-triggered (`EPOLLET`), so a
-/// wait does not look again at every connection that the last one reported. This is safe because,
-/// by epoll(7), a receive that does not fill its buffer has emptied the stream, and later bytes are
-/// a new event. Two kinds of stream are received from again without an event: one that filled the
-/// buffer, and one that is about to end. Datagrams are level-triggered: a receive takes only one.
-fn reading(peer: &Peer) -> EventFlags {
+/// The events that a connection is watched for, from its connect on. Streams are edge-triggered
+/// (`EPOLLET`), so a wait does not look again at every connection that the last one reported. This
+/// is safe because, by epoll(7), a receive that does not fill its buffer has emptied the stream,
+/// and later bytes are a new event. Two kinds of stream are received from again without an event:
+/// one that filled the buffer, and one that is about to end. Datagrams are level-triggered: a
+/// receive takes only one.
+///
+/// Room is watched for while a connect or bytes wait for it. It stays watched after a connect,
+/// which saves a call: room in a TCP socket is an event only if a send found none. In a Unix socket
+/// all room is, but its connect never waits.
+fn events_of(peer: &Peer) -> EventFlags {
+    let room = match peer.opening || peer.has_unsent() {
+        true => EventFlags::OUT,
+        false => EventFlags::empty(),
+    };
     match peer.datagrams {
-        false => EventFlags::IN | EventFlags::RDHUP | EventFlags::ET,
-        true => EventFlags::IN,
+        false => room | EventFlags::IN | EventFlags::RDHUP | EventFlags::ET,
+        true => room | EventFlags::IN,
     }
 }
 

@@ -174,18 +174,17 @@ impl Peer {
         Ok(connecting)
     }
 
-    /// The result of a connect. The socket of a failed one is closed.
-    pub(crate) fn opened(&mut self) -> Event<'static> {
+    /// The result of a connect whose socket can be written to. It can have failed only if
+    /// `may_fail`: the kernel reported more than room. The socket of a failed one is closed.
+    pub(crate) fn opened(&mut self, may_fail: bool) -> Event<'static> {
         self.opening = false;
         let socket = self.socket.as_ref().expect("an opening connection has a socket");
-        match socket.take_error() {
-            Ok(None) => Event::Connected,
-            Ok(Some(error)) | Err(error) => {
-                let error = socket::connect_error(&error);
-                self.forget();
-                Event::ConnectFailed(error)
-            }
-        }
+        let failure = match may_fail.then(|| socket.take_error()) {
+            None | Some(Ok(None)) => return Event::Connected,
+            Some(Ok(Some(error)) | Err(error)) => socket::connect_error(&error),
+        };
+        self.forget();
+        Event::ConnectFailed(failure)
     }
 
     /// True if bytes are pending.

@@ -73,14 +73,16 @@ pub(crate) fn connect(
 }
 
 /// Makes a later close of `socket` wait up to `linger` for unsent bytes; zero resets the connection
-/// at once. Failures do not matter: a lost connection has nothing to wait for.
-pub(crate) fn prepare_close(socket: &Socket, linger: Span) {
+/// at once. Returns true if it is reset. Failures do not matter: a lost connection has nothing to
+/// wait for.
+pub(crate) fn prepare_close(socket: &Socket, linger: Span) -> bool {
     // Closing is not enough: an io_uring that still receives would keep the socket, and the server
     // could close its end first, which leaves the port in TIME_WAIT.
     if linger.is_zero() && rustix::net::connect_unspec(socket).is_ok() {
-        return;
+        return true;
     }
     let _ = socket.set_linger(Some(Duration::from_secs(linger.ns() / 1_000_000_000)));
+    false
 }
 
 /// Sends the bytes of `slices`, at least one, with one call as far as the kernel takes them;

@@ -134,6 +134,8 @@ for_every_driver! {
     bytes_go_both_ways_and_a_close_is_heard,
     small_sends_are_held_back_only_if_they_may_be,
     the_last_bytes_and_the_end_after_them_are_both_heard,
+    what_a_server_says_before_anything_was_looked_at_is_heard,
+    a_wait_does_not_end_because_the_server_reads,
     more_than_is_received_at_once_is_heard_to_its_end,
     bytes_are_heard_while_others_wait_to_be_sent,
     nobody_listening_is_a_refusal,
@@ -242,6 +244,62 @@ fn the_last_bytes_and_the_end_after_them_are_both_heard<D: Make>() {
         assert_eq!(next(&mut driver), (0, Heard::Received(b"bye".to_vec())));
         assert_eq!(next(&mut driver), (0, Heard::Closed(Closed::ByPeer)));
     }
+}
+
+/// The opening, bytes and the end come as one event.
+fn what_a_server_says_before_anything_was_looked_at_is_heard<D: Make>() {
+    for _ in 0..20 {
+        let mut driver = D::make(Wait::Sleep, 1, None);
+        let (listener, address) = listener();
+        connect(&mut driver, 0, &address);
+        let (mut server, _) = listener.accept().expect("a client connects");
+        server.write_all(b"hello").expect("it is sent");
+        drop(server);
+        assert_eq!(next(&mut driver), (0, Heard::Connected));
+        assert_eq!(next(&mut driver), (0, Heard::Received(b"hello".to_vec())));
+        assert_eq!(next(&mut driver), (0, Heard::Closed(Closed::ByPeer)));
+    }
+}
+
+/// Room in a socket is no event unless a send found none.
+fn a_wait_does_not_end_because_the_server_reads<D: Make>() {
+    const READS: usize = 20;
+    let path = std::env::temp_dir().join(format!(
+        "memtide-{}-{:?}",
+        std::process::id(),
+        thread::current().id()
+    ));
+    drop(std::fs::remove_file(&path));
+    let local = UnixListener::bind(&path).expect("the path is free");
+    let mut driver = D::make(Wait::Sleep, 2, None);
+    connect(&mut driver, 0, &Address::Unix(path.to_str().expect("it is text").to_owned()));
+    assert_eq!(next(&mut driver), (0, Heard::Connected));
+    let mut servers: [Box<dyn Read + Send>; 2] =
+        [Box::new(local.accept().expect("a client connects").0), Box::new(open(&mut driver, 1))];
+    std::fs::remove_file(&path).expect("it is there");
+    for id in [0, 1] {
+        for _ in 0..READS {
+            assert_eq!(send(&mut driver, id, b"x"), Submitted::Done);
+            driver.wait(Instant::ZERO).expect("waiting works");
+        }
+    }
+    let reader = thread::spawn(move || {
+        for _ in 0..READS {
+            thread::sleep(std::time::Duration::from_millis(5));
+            for server in &mut servers {
+                server.read_exact(&mut [0]).expect("it arrives");
+            }
+        }
+        servers
+    });
+    let (until, mut waits) = (driver.now() + Span::from_ms(300), 0);
+    while driver.now() < until {
+        driver.wait(until).expect("waiting works");
+        assert_eq!(heard(&mut driver), None);
+        waits += 1;
+    }
+    drop(reader.join().expect("everything arrives"));
+    assert!(waits < READS / 2, "{waits} waits ended early");
 }
 
 fn more_than_is_received_at_once_is_heard_to_its_end<D: Make>() {

@@ -151,11 +151,12 @@ impl UringDriver {
     fn end(&mut self, id: ConnectionId, linger: Option<Span>) {
         let peer = &mut self.peers[id];
         if let Some(socket) = &peer.socket {
-            if let Some(linger) = linger {
-                prepare_close(socket, linger);
+            let is_reset = linger.is_some_and(|linger| prepare_close(socket, linger));
+            // A reset ends the receive of a stream; that of datagrams only ends with a shutdown. A
+            // connection that the server reset is shut down already.
+            if !is_reset || peer.datagrams {
+                let _ = socket.shutdown(Shutdown::Both);
             }
-            // A connection that was reset is shut down already.
-            let _ = socket.shutdown(Shutdown::Both);
         }
         peer.forget();
         self.files.forget(id);
@@ -348,7 +349,7 @@ impl UringDriver {
         }
         match task {
             Task::Open => {
-                let happened = self.peers[id].opened();
+                let happened = self.peers[id].opened(entry.result() != i32::from(libc::POLLOUT));
                 if matches!(happened, Event::Connected) {
                     self.keep(id);
                 }

@@ -114,6 +114,11 @@ fn needs(scenario: &Scenario, copies: u64) -> Vec<Need> {
             "a longer --interval",
         ),
         need(
+            plan.seconds_bytes(),
+            format!("for {} seconds of the load", plan.kept_seconds),
+            "a shorter --duration",
+        ),
+        need(
             plan.workers_bytes(),
             format!("for {} workers on {} servers", plan.workers, plan.servers),
             "fewer --threads or servers",

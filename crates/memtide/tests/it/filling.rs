@@ -250,3 +250,44 @@ fn a_run_takes_about_the_memory_that_was_computed_for_it() {
         assert!(needed <= 2 * took + 32_000_000, "{words:?}: {took}, not {needed}");
     }
 }
+
+/// What a run has of its own, in the kernel's books, beyond a program that waits for its scenario,
+/// is no more than was computed. Pages of the program's files are not its own.
+#[test]
+fn a_runs_own_memory_is_no_more_than_was_computed_for_it() {
+    let peer = Peer::embedded("");
+    let _turn = shared();
+    let waiting = Running::of(program().args(["run", "-"]).stdin(Stdio::piped()));
+    thread::sleep(Duration::from_millis(300));
+    let Some(idle) = own_bytes(waiting.id()) else {
+        drop(writeln!(std::io::stderr(), "skipped: /proc does not say what a process has"));
+        return;
+    };
+    for words in ["--connections 16", "--connections 256", "--connections 16 --depth 16"] {
+        let words = format!("{words} --threads 1 --rate 0 --keys 1000 --duration 2s");
+        let toml = words.replace("--", "\n").replace("2s", "'2s'");
+        let toml: String =
+            toml.lines().map(|line| line.trim().replacen(' ', " = ", 1) + "\n").collect();
+        let mut settings = Settings::default();
+        settings.apply(&from_toml(&toml, "a test").unwrap()).unwrap();
+        let needed = PlanSizes::of(&settings.scenario, 1).unwrap().plan.bytes();
+        let line = format!("run -s {} --quiet --json - {words}", peer.name);
+        let running = Running::start(&line);
+        let mut most = 0;
+        while let Some(bytes) = own_bytes(running.id()) {
+            most = most.max(bytes);
+            thread::sleep(Duration::from_millis(1));
+        }
+        running.finish().exits(0);
+        let took = most.saturating_sub(idle);
+        assert!(took <= needed + 1_000_000, "{words}: {took} bytes beyond {idle}, not {needed}");
+        assert!(took > 1_000_000, "{words}: {took} bytes were seen: its run was not");
+    }
+}
+
+/// The memory of a process that belongs to no file, in bytes; none once it has ended.
+fn own_bytes(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| kib * 1024)
+}

@@ -5,6 +5,7 @@ use super::layout::ClientLayout;
 use super::{rows, window};
 use memtide_base::Span;
 use memtide_engine::plan::{PlanMemory, TallyPlan};
+use memtide_record::SECONDS_MAX;
 use memtide_scenario::Scenario;
 use memtide_workload::{Lifetimes, Oracle, ValueSpace};
 
@@ -50,6 +51,7 @@ impl PlanSizes {
             Some(_) => rate(&decided) * row_width.as_s_f64(),
             None => operations as f64 / kept_rows as f64,
         };
+        let kept_seconds = seconds(&decided, operations).min(SECONDS_MAX as u64);
         let tallies = TallyPlan {
             mix: &decided.mix,
             rows: rows(&decided),
@@ -74,6 +76,8 @@ impl PlanSizes {
             servers: servers.into(),
             kept_rows,
             row_operations: operations.min(in_row.ceil() as u64),
+            kept_seconds,
+            second_operations: operations.div_ceil(kept_seconds.max(1)),
             get_times: decided.interval_times,
             ..PlanMemory::default()
         };
@@ -87,12 +91,23 @@ fn rate(scenario: &Scenario) -> f64 {
     scenario.rate.filter(|&rate| rate > 0.0).unwrap_or(RATE_MAX)
 }
 
+/// The longest time for which the scenario's load is made, if it has a duration.
+fn length(scenario: &Scenario) -> Span {
+    scenario.warmup.longest(scenario.duration) + scenario.duration.unwrap_or(Span::ZERO)
+}
+
+/// The most seconds of a load of this number of operations; no more than can be told of a closed
+/// loop that ends with its operations.
+fn seconds(scenario: &Scenario, operations: u64) -> u64 {
+    match scenario.duration {
+        Some(_) => length(scenario).as_s_f64().ceil() as u64,
+        None => (operations as f64 / rate(scenario)).ceil() as u64,
+    }
+}
+
 /// The largest number of operations that the scenario can make.
 fn operations(scenario: &Scenario) -> u64 {
-    let length = (scenario.warmup.longest(scenario.duration)
-        + scenario.duration.unwrap_or(Span::ZERO))
-    .as_s_f64();
-    let by_time = (rate(scenario) * length) as u64;
+    let by_time = (rate(scenario) * length(scenario).as_s_f64()) as u64;
     let connections = scenario.churn.connections_total;
     let by_calls =
         connections.zip(scenario.churn.calls).map(|(of, calls)| of.saturating_mul(calls));

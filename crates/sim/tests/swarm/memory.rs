@@ -1,8 +1,9 @@
 //! Memory does not grow with the length of a run, once the number of rows over time is at its
 //! maximum. (A row keeps one number for each bucket of response times that it has seen, so the
-//! server here always takes equally long.)
+//! server here always takes equally long, but for the estimate of rows and seconds.)
 
 use crate::harness::World;
+use memtide_run::PlanSizes;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -45,12 +46,30 @@ fn peak(seconds: u32, more: &[(&'static str, &str)], faults: &str) -> i64 {
     words.extend(more);
     let mut world = World::new(&words).behaviour("fixed:200us").seed(3);
     world.servers[0].faults = faults.parse().expect("the words are right");
+    peak_of(world)
+}
+
+/// The peak memory of a run, in bytes.
+fn peak_of(mut world: World) -> i64 {
     world.keeps_samples = false;
     PEAK.set(LIVE.get());
     let before = LIVE.get();
     let rehearsal = world.rehearse();
     assert!(rehearsal.record.totals.answered > 1_000, "it was a run");
     PEAK.get() - before
+}
+
+/// Rows and seconds of a longer run take what was computed for them: not more, and at least half.
+#[test]
+fn further_seconds_take_the_memory_that_was_computed_for_them() {
+    let [short, long] = ["50s", "450s"].map(|duration| {
+        let words = [("rate", "500"), ("duration", duration), ("keys", "100"), ("load", "never")];
+        let world = World::new(&words).behaviour("exponential:200us").seed(3);
+        let sizes = PlanSizes::of(&world.scenario(), 1).expect("it has a plan");
+        (peak_of(world), sizes.plan.bytes() as i64)
+    });
+    let (took, needed) = (long.0 - short.0, long.1 - short.1);
+    assert!((needed / 2..=needed).contains(&took), "{took} bytes, computed as {needed}");
 }
 
 #[test]
