@@ -2,7 +2,7 @@
 //! where the stream is split, and decoded messages are decoded again after they were encoded.
 
 use crate::generate::pieces;
-use memtide_codec::{BadRequest, Malformed, Then, binary, meta, text};
+use memtide_codec::{BadRequest, Malformed, Reply, Then, binary, meta, text};
 use std::fmt::Debug;
 
 /// The largest item that a request decoder accepts: small, so that larger ones occur.
@@ -26,6 +26,12 @@ pub fn reply_decoder(data: &[u8]) {
         });
         (out, end.map(|()| decoder.is_idle()))
     });
+    let mut decoder = text::ReplyDecoder::new();
+    check_skipped(
+        data,
+        |input| text::ReplyDecoder::new().skip_values(input, u16::MAX),
+        |input| decoder.next(input).map(|reply| value_bytes(reply?)),
+    );
 }
 
 /// A server's bytes, as a client of the meta protocol reads them.
@@ -38,6 +44,13 @@ pub fn meta_answers(data: &[u8]) {
         });
         (out, end.map(|()| decoder.is_idle()))
     });
+    let mut decoder = meta::ReplyDecoder::new();
+    check_skipped(
+        data,
+        // The numbers of these flags are not looked at where values are skipped.
+        |input| meta::ReplyDecoder::new().skip_values(input, u16::MAX, meta::Letters::of(b"fc")),
+        |input| decoder.next(input).map(|answer| value_bytes(answer?.reply)),
+    );
 }
 
 /// A server's frames, as a client reads them.
@@ -121,6 +134,36 @@ fn check_replies(data: &[u8], read: impl Fn(Pieces<'_, '_>) -> Replies) {
     if whole.1 == Ok(true) {
         let again = read(&mut [&whole.0[..]].into_iter());
         assert_eq!(again, whole, "replies change when they are written anew");
+    }
+}
+
+/// Checks that what `skip` takes from the front are the values whose lengths `next` finds there.
+/// `data` comes twice, so that some heads are alike.
+fn check_skipped(
+    data: &[u8],
+    skip: impl Fn(&mut &[u8]) -> (u16, u64),
+    mut next: impl FnMut(&mut &[u8]) -> Result<Option<usize>, Malformed>,
+) {
+    let twice = [data, data].concat();
+    let mut rest = &twice[..];
+    let skipped = skip(&mut rest);
+    let mut taken = &twice[..twice.len() - rest.len()];
+    let (mut count, mut sum) = (0, 0);
+    while !taken.is_empty() {
+        let bytes = next(&mut taken).expect("what is skipped is no error");
+        sum += bytes.expect("only values are skipped") as u64;
+        count += 1;
+        assert_eq!(next(&mut taken), Ok(None), "a value is skipped with its end");
+    }
+    assert_eq!((count, sum), skipped, "values are skipped as they are read");
+}
+
+/// The length of a value that begins; `None` if one ends whole.
+fn value_bytes(reply: Reply<'_>) -> Option<usize> {
+    match reply {
+        Reply::Value { bytes, .. } => Some(bytes),
+        Reply::Data { ends: true, .. } => None,
+        other => panic!("no value is skipped: {other:?}"),
     }
 }
 

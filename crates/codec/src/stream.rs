@@ -1,6 +1,7 @@
 //! The parts of a server's text stream: lines, which may be cut, and values, whose length a line
 //! announces. Values pass through in pieces and are counted, never read; only a line that is cut in
-//! two is copied. Knows no reply but the head of a value.
+//! two is copied. Whole values can be skipped, by comparison with the last one. Knows no reply but
+//! the head of a value.
 
 use crate::error::{Excerpt, Malformed};
 use crate::reply::Reply;
@@ -100,6 +101,70 @@ impl Expect {
             [got, ..] => Err(Malformed::ValueNotClosed { got: *got }),
         }
     }
+}
+
+/// The head of the value that was skipped last. Most values that a connection receives have keys of
+/// one length, and size and flags in common: then the next head is compared with this one, which
+/// takes half of the instructions of parsing it. What stands before the key is the protocol's.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ValueHead {
+    /// The length of its key; 0 if there is nothing to compare with.
+    key_bytes: usize,
+    /// Length of its value.
+    bytes: usize,
+    /// The length from the end of its key to the end of its value.
+    after_key: usize,
+    /// What stands between its key and its value.
+    tail: u128,
+    /// The bytes of `tail` that count.
+    mask: u128,
+}
+
+impl ValueHead {
+    /// The longest tail that is kept for comparison, in bytes.
+    const TAIL_BYTES: usize = size_of::<u128>();
+
+    /// The head whose key of `key_bytes` bytes stands at the front of `from_key`, with `tail_bytes`
+    /// between it and a value of `bytes` bytes.
+    #[inline]
+    pub fn of(from_key: &[u8], key_bytes: usize, tail_bytes: usize, bytes: usize) -> Self {
+        let tail = from_key.get(key_bytes..).and_then(<[u8]>::first_chunk);
+        match tail {
+            Some(tail) if tail_bytes <= Self::TAIL_BYTES => Self {
+                key_bytes,
+                bytes,
+                after_key: tail_bytes + bytes,
+                tail: u128::from_le_bytes(*tail),
+                mask: front_of_chunk(tail_bytes),
+            },
+            _ => Self { bytes, ..Self::default() },
+        }
+    }
+
+    /// Length of its value.
+    #[inline(always)]
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The rest behind a value whose key begins at the front of `from_key`, and whose head differs
+    /// from this one by no more than the letters of the key; `None` if it does, or if the value is
+    /// not whole.
+    #[inline(always)]
+    pub fn skip_alike<'i>(&self, from_key: &'i [u8]) -> Option<&'i [u8]> {
+        let rest = from_key.get(self.key_bytes..)?;
+        let tail = u128::from_le_bytes(*rest.first_chunk::<{ Self::TAIL_BYTES }>()?);
+        if (tail ^ self.tail) & self.mask != 0 || !scan::begins_with_key(from_key, self.key_bytes) {
+            return None;
+        }
+        rest.get(self.after_key..)?.strip_prefix(b"\r\n")
+    }
+}
+
+/// A mask of the first `bytes` bytes, at least one, of 16 that were loaded at once.
+#[inline(always)]
+pub(crate) const fn front_of_chunk(bytes: usize) -> u128 {
+    u128::MAX >> (u128::BITS as usize - 8 * bytes)
 }
 
 /// Joins the pieces of cut lines.

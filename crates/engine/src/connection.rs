@@ -569,6 +569,11 @@ impl Connection {
         if are_read || !is_asked_for(head) {
             return Ok(None);
         }
+        // An opaque has to be compared, and a part that failed counts when the answer ends.
+        if T::MAY_BE_DISORDERED && (self.matching == Matching::Opaque || self.part_failed.is_some())
+        {
+            return Ok(None);
+        }
         let decoder = T::decoder(&mut self.link.reader);
         let (count, sum) = T::skip_values(decoder, bytes, head.keys - head.hits);
         if count > 0 {
@@ -577,7 +582,8 @@ impl Connection {
             self.cas_unique = 0;
             self.stray_error = false;
         }
-        if !T::skip_end(decoder, bytes) {
+        let is_whole = T::ends_with_value(head) && count > 0 || T::skip_end(decoder, head, bytes);
+        if !is_whole {
             return Ok(None);
         }
         self.stray_error = false;

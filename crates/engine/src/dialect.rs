@@ -140,10 +140,10 @@ pub(crate) trait WireFormat {
         (0, 0)
     }
 
-    /// Skips the reply that ends an answer, if it is whole and at the front of `input`; false if it
-    /// is not. One that is not skipped comes as a reply.
+    /// Skips the reply that ends the answer to this operation, if it is whole and at the front of
+    /// `input`; false if it is not. One that is not skipped comes as a reply.
     #[inline(always)]
-    fn skip_end(_decoder: &mut Self::Decoder, _input: &mut &[u8]) -> bool {
+    fn skip_end(_decoder: &mut Self::Decoder, _entry: &InFlight, _input: &mut &[u8]) -> bool {
         false
     }
 

@@ -5,7 +5,7 @@ use super::{Flag, Flags, Letters};
 use crate::error::{Excerpt, Malformed};
 use crate::reply::Reply;
 use crate::request::KEY_BYTES_MAX;
-use crate::stream::{Expect, Lines, VALUE_BYTES_MAX};
+use crate::stream::{Expect, Lines, VALUE_BYTES_MAX, ValueHead, front_of_chunk};
 use crate::{scan, text};
 
 /// One answer, or one piece of it. A value comes as `Value, Data, …`; nothing marks its end but the
@@ -26,6 +26,8 @@ pub struct Answer<'a> {
 pub struct ReplyDecoder {
     expect: Expect,
     lines: Lines,
+    /// The head of the value with a key that was skipped last.
+    skipped: Option<KeyedHead>,
 }
 
 impl ReplyDecoder {
@@ -69,9 +71,11 @@ impl ReplyDecoder {
     pub fn skip_values(&mut self, input: &mut &[u8], most: u16, but: Letters) -> (u16, u64) {
         let (mut count, mut sum) = (0, 0);
         if matches!(self.expect, Expect::Line) && self.lines.at_start() {
+            // Letters are not looked at where heads are compared.
+            self.skipped = self.skipped.filter(|skipped| !skipped.letters.has_any(but));
             while count < most
-                && let Some((letters, bytes, rest)) = whole_value(input)
-                && !letters.has_any(but)
+                && let Some((bytes, rest)) = skip_alike(self.skipped.as_ref(), input)
+                    .or_else(|| skip_whole(&mut self.skipped, input, but))
             {
                 *input = rest;
                 count += 1;
@@ -79,6 +83,21 @@ impl ReplyDecoder {
             }
         }
         (count, sum)
+    }
+
+    /// Skips the code that ends the answer to a read if no value does, if it is whole, has no flags
+    /// and is at the front of `input`: `MN` of `several` keys, `EN` of one. False if it is not.
+    #[inline]
+    pub fn skip_end(&mut self, input: &mut &[u8], several: bool) -> bool {
+        let code = if several { b"MN\r\n" } else { b"EN\r\n" };
+        if matches!(self.expect, Expect::Line)
+            && self.lines.at_start()
+            && let Some(rest) = input.strip_prefix(code)
+        {
+            *input = rest;
+            return true;
+        }
+        false
     }
 
     /// True if the stream stands between answers: no line is partly read and no value is open.
@@ -160,21 +179,71 @@ fn usual<'a, 'i: 'a>(input: &'i [u8], flags: &mut Flags<'a>) -> Option<(Reply<'a
     Some((reply, rest))
 }
 
-/// The letters of the flags of a value that has arrived whole, its length, and the bytes behind it.
+/// The head of a value that returns its key.
+#[derive(Clone, Copy, Debug)]
+struct KeyedHead {
+    /// What stands before its key: code, length, flags, and the letter `k`.
+    lead: u128,
+    /// The bytes of `lead` that count.
+    mask: u128,
+    lead_bytes: usize,
+    letters: Letters,
+    /// The rest of it.
+    value: ValueHead,
+}
+
+/// The length of a value at the front of `input` whose head differs from that of the one `skipped`
+/// last by no more than the letters of the key, and the bytes behind it; `None` if it does, or if
+/// the value is not whole.
 #[inline(always)]
-fn whole_value(input: &[u8]) -> Option<(Letters, usize, &[u8])> {
+fn skip_alike<'i>(skipped: Option<&KeyedHead>, input: &'i [u8]) -> Option<(usize, &'i [u8])> {
+    let skipped = skipped?;
+    let lead = u128::from_le_bytes(*input.first_chunk()?);
+    if (lead ^ skipped.lead) & skipped.mask != 0 {
+        return None;
+    }
+    let rest = skipped.value.skip_alike(input.get(skipped.lead_bytes..)?)?;
+    Some((skipped.value.bytes(), rest))
+}
+
+/// The length of a value that has arrived whole and has no flag of `but`, and the bytes behind it.
+/// If it has a key, its head becomes `skipped`.
+#[inline]
+fn skip_whole<'i>(
+    skipped: &mut Option<KeyedHead>,
+    input: &'i [u8],
+    but: Letters,
+) -> Option<(usize, &'i [u8])> {
     let (bytes, mut rest) = scan::short_decimal(input.strip_prefix(b"VA ")?)?;
-    let mut letters = Letters::default();
+    let bytes = bytes as usize;
+    let (mut letters, mut key) = (Letters::default(), None);
     while let [b' ', letter @ b'A'..=b'z', token @ ..] = rest {
         letters = letters.with(*letter);
         let within = &token[..token.len().min(KEY_BYTES_MAX + 1)];
-        rest = &token[scan::find_end_of_key(within)?..];
+        let end = scan::find_end_of_key(within)?;
+        if *letter == KEY {
+            key = Some((token, end));
+        }
+        rest = &token[end..];
     }
-    let [b'\r', b'\n', rest @ ..] = rest else { return None };
-    let (_, [b'\r', b'\n', rest @ ..]) = rest.split_at_checked(bytes as usize)? else {
+    let rest = rest.strip_prefix(b"\r\n")?;
+    let behind = rest.get(bytes..)?.strip_prefix(b"\r\n")?;
+    if letters.has_any(but) {
         return None;
-    };
-    Some((letters, bytes as usize, rest))
+    }
+    if let Some((from_key, key_bytes)) = key {
+        let lead_bytes = input.len() - from_key.len();
+        let tail_bytes = from_key.len() - key_bytes - rest.len();
+        *skipped =
+            input.first_chunk().filter(|lead| lead_bytes <= lead.len()).map(|lead| KeyedHead {
+                lead: u128::from_le_bytes(*lead),
+                mask: front_of_chunk(lead_bytes),
+                lead_bytes,
+                letters,
+                value: ValueHead::of(from_key, key_bytes, tail_bytes, bytes),
+            });
+    }
+    Some((bytes, behind))
 }
 
 /// The flags of a value that have a place in [`Reply::Value`].

@@ -5,7 +5,7 @@ use crate::error::{Excerpt, Malformed};
 use crate::reply::{ErrorKind, ErrorReply, Reply};
 use crate::request::KEY_BYTES_MAX;
 use crate::scan;
-use crate::stream::{Expect, Lines, VALUE_BYTES_MAX};
+use crate::stream::{Expect, Lines, VALUE_BYTES_MAX, ValueHead};
 
 /// Decodes what a server sends on one connection.
 #[derive(Debug, Default)]
@@ -45,12 +45,12 @@ impl ReplyDecoder {
         let (mut count, mut sum) = (0, 0);
         if matches!(self.expect, Expect::Line) && self.lines.at_start() {
             while count < most
-                && let Some(rest) =
-                    self.skipped.skip_alike(input).or_else(|| self.skipped.skip_plain(input))
+                && let Some(rest) = skip_alike(&self.skipped, input)
+                    .or_else(|| skip_plain(&mut self.skipped, input))
             {
                 *input = rest;
                 count += 1;
-                sum += self.skipped.bytes as u64;
+                sum += self.skipped.bytes() as u64;
             }
         }
         (count, sum)
@@ -125,59 +125,22 @@ impl ReplyDecoder {
     }
 }
 
-/// The head of the value that was skipped last. Most values that a connection receives have keys of
-/// one length, and size and flags in common: then the next head is compared with this one, which
-/// takes half of the instructions of parsing it.
-#[derive(Clone, Copy, Debug, Default)]
-struct ValueHead {
-    /// The length of its key; 0 if there is nothing to compare with.
-    key_bytes: usize,
-    /// Length of its value.
-    bytes: usize,
-    /// The length from the end of its key to the end of its value.
-    after_key: usize,
-    /// What stands between its key and its value.
-    tail: u128,
-    /// The bytes of `tail` that count.
-    mask: u128,
+/// The rest behind a plain value at the front of `input`, whose head becomes `skipped`; `None` if
+/// there is no such value, or if it is not whole.
+#[inline]
+fn skip_plain<'i>(skipped: &mut ValueHead, input: &'i [u8]) -> Option<&'i [u8]> {
+    let (Reply::Value { key, bytes, .. }, rest) = plain_value(input)? else { return None };
+    let behind = rest.get(bytes..)?.strip_prefix(b"\r\n")?;
+    let from_key = input.strip_prefix(b"VALUE ")?;
+    let tail_bytes = from_key.len() - key.len() - rest.len();
+    *skipped = ValueHead::of(from_key, key.len(), tail_bytes, bytes);
+    Some(behind)
 }
 
-/// The longest tail of a head that is kept for comparison.
-const TAIL_BYTES: usize = size_of::<u128>();
-
-impl ValueHead {
-    /// The rest behind a value at the front of `input` whose head differs from this one by no more
-    /// than the letters of the key; `None` if it does, or if the value is not whole.
-    #[inline(always)]
-    fn skip_alike<'i>(&self, input: &'i [u8]) -> Option<&'i [u8]> {
-        let head = input.strip_prefix(b"VALUE ")?;
-        let rest = head.get(self.key_bytes..)?;
-        let tail = u128::from_le_bytes(*rest.first_chunk::<TAIL_BYTES>()?);
-        if (tail ^ self.tail) & self.mask != 0 || !scan::begins_with_key(head, self.key_bytes) {
-            return None;
-        }
-        rest.get(self.after_key..)?.strip_prefix(b"\r\n")
-    }
-
-    /// The rest behind a plain value at the front of `input`, whose head becomes this one; `None`
-    /// if there is no such value, or if it is not whole.
-    #[inline]
-    fn skip_plain<'i>(&mut self, input: &'i [u8]) -> Option<&'i [u8]> {
-        let (Reply::Value { key, bytes, .. }, rest) = plain_value(input)? else { return None };
-        let behind = rest.get(bytes..)?.strip_prefix(b"\r\n")?;
-        let from = b"VALUE ".len() + key.len();
-        let tail_bytes = input.len() - rest.len() - from;
-        *self = Self { bytes, ..Self::default() };
-        if let Some(tail) = input[from..].first_chunk::<TAIL_BYTES>()
-            && tail_bytes <= TAIL_BYTES
-        {
-            self.key_bytes = key.len();
-            self.after_key = tail_bytes + bytes;
-            self.tail = u128::from_le_bytes(*tail);
-            self.mask = u128::MAX >> (u128::BITS as usize - 8 * tail_bytes);
-        }
-        Some(behind)
-    }
+/// [`skip_plain`] of a value whose head is like that of the one `skipped` last.
+#[inline(always)]
+fn skip_alike<'i>(skipped: &ValueHead, input: &'i [u8]) -> Option<&'i [u8]> {
+    skipped.skip_alike(input.strip_prefix(b"VALUE ")?)
 }
 
 /// Parses the head of a value in one pass if its numbers have at most nine digits and it has no cas

@@ -17,8 +17,8 @@ use memtide_workload::{Action, Op, OpKind, Source, Version};
 pub(crate) struct Meta {
     /// The flags of a read of one key, without and with its cas number.
     single: [Vec<u8>; 2],
-    /// The flags of one of several keys, without and with its cas number, and the end of the line.
-    several: [Vec<u8>; 2],
+    /// What stands behind one of several keys, without and with its cas number.
+    several: [Behind; 2],
     /// True if requests carry the number of their operation.
     numbered: bool,
     /// The times of recache and invalidate, in seconds.
@@ -263,14 +263,15 @@ impl WireFormat for Meta {
         next
     }
 
-    /// The last value that is wanted may end the answer, and what a server says of an item is read,
-    /// so these come as replies.
+    /// What a server says of an item is read, so values with such flags come as replies.
     #[inline(always)]
     fn skip_values(decoder: &mut ReplyDecoder, input: &mut &[u8], most: u16) -> (u16, u64) {
-        match most {
-            0 | 1 => (0, 0),
-            most => decoder.skip_values(input, most - 1, READ),
-        }
+        decoder.skip_values(input, most, READ)
+    }
+
+    #[inline(always)]
+    fn skip_end(decoder: &mut ReplyDecoder, entry: &InFlight, input: &mut &[u8]) -> bool {
+        decoder.skip_end(input, !Self::ends_with_value(entry))
     }
 
     #[inline(always)]
@@ -358,12 +359,13 @@ impl Meta {
             if of_several {
                 encode::flag(&mut out, Flag::Quiet);
                 encode::line_end(&mut out);
+                encode::command(&mut out, Command::Get);
             }
             out
         };
         Self {
             single: [flags(false, false), flags(false, true)],
-            several: [flags(true, false), flags(true, true)],
+            several: [flags(true, false), flags(true, true)].map(|bytes| Behind::new(&bytes)),
             numbered: asked.matching == Matching::Opaque,
             stale_s: asked.stale_s.into(),
         }
@@ -391,13 +393,43 @@ impl Meta {
     }
 
     fn several<S: Source>(&self, content: &Content, (op, source): (&Op, &S), out: &mut Vec<u8>) {
-        let flags = &self.several[usize::from(op.kind == OpKind::Gets)];
+        let behind = &self.several[usize::from(op.kind == OpKind::Gets)];
+        encode::command(out, Command::Get);
         for nth in 0..op.keys {
             let key = if nth == 0 { op.key } else { source.key(op, nth) };
-            on_key(content, Command::Get, key, out);
-            out.extend_from_slice(flags);
+            write_key(content, key, out);
+            behind.write(out);
         }
+        // `mn` takes the place of the `mg` that no key follows.
+        out.truncate(out.len() - Command::Get.word().len());
         encode::noop(out);
+    }
+}
+
+/// What stands between two keys: flags, the end of the line, and the next command. Of constant
+/// size, so that it is appended in registers: each key has it, and a call that copies as many bytes
+/// as there are takes as long as writing the key.
+#[derive(Debug)]
+struct Behind {
+    room: [u8; Self::ROOM],
+    len: usize,
+}
+
+impl Behind {
+    /// Room for each flag that a read can have.
+    const ROOM: usize = 32;
+
+    fn new(bytes: &[u8]) -> Self {
+        let mut room = [0; Self::ROOM];
+        room[..bytes.len()].copy_from_slice(bytes);
+        Self { room, len: bytes.len() }
+    }
+
+    #[inline(always)]
+    fn write(&self, out: &mut Vec<u8>) {
+        let end = out.len() + self.len;
+        out.extend_from_slice(&self.room);
+        out.truncate(end);
     }
 }
 

@@ -142,7 +142,7 @@ impl WireFormat for Text {
     }
 
     #[inline(always)]
-    fn skip_end(decoder: &mut ReplyDecoder, input: &mut &[u8]) -> bool {
+    fn skip_end(decoder: &mut ReplyDecoder, _: &InFlight, input: &mut &[u8]) -> bool {
         decoder.skip_end(input)
     }
 

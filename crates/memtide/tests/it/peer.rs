@@ -1,5 +1,5 @@
-//! Well-behaved servers: Debian's memcached and the embedded one, each on a free port of loopback,
-//! stopped with its handle. Misbehaving ones are in `rogue`.
+//! Well-behaved servers: memcached and the embedded one, each on a free port of loopback, stopped
+//! with its handle. Misbehaving ones are in `rogue`.
 
 pub(crate) mod rogue;
 
@@ -300,10 +300,12 @@ impl Drop for Peer {
     }
 }
 
+/// Debian's memcached, or the one that `MEMTIDE_TEST_MEMCACHED` names.
 fn memcached(arguments: &str) -> Command {
     let installed = Path::new("/usr/bin/memcached");
     let program = if installed.exists() { installed } else { Path::new("memcached") };
-    let mut command = Command::new(program);
+    let named = std::env::var_os("MEMTIDE_TEST_MEMCACHED");
+    let mut command = Command::new(named.as_deref().unwrap_or(program.as_os_str()));
     command.args(["-u", "nobody", "-U", "0"]).args(arguments.split_whitespace());
     command
 }
