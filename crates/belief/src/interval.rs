@@ -14,8 +14,11 @@ use std::fmt;
 pub const SLICES_MIN: usize = 16;
 /// Operations beyond a percentile, effective ones, below which its interval is refused.
 const BEYOND_MIN: f64 = 2.0;
-/// Effective operations of the median below which every interval is refused.
-const EFFECTIVE_MIN: f64 = 50.0;
+/// Effective operations of the median below which every interval is refused. The reference of
+/// `tests/recorded.rs` has 50, with which a 10 s run of on/off load at 90 % prints a wrong p90 in
+/// 11 % of all runs: times are alike there for about as long as the run, so that their number is
+/// overestimated by the runs that pass. With 80 it is 6 %.
+const EFFECTIVE_MIN: f64 = 80.0;
 /// The effective operations of any other percentile are at most those of the median divided by
 /// this, as far as refusing is concerned: the median's are estimated well.
 const MEDIAN_PART: f64 = 3.0;

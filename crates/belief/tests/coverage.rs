@@ -3,7 +3,9 @@
 //!
 //! By default a few runs of each server, enough to see a broken method. `MEMTIDE_COVERAGE=1000` in
 //! the environment asks for this number of runs of every server and for the bounds of
-//! docs/measurement.md; run it optimised, and with `--nocapture` to see the table.
+//! docs/measurement.md; run it optimised, and with `--nocapture` to see the table. The first run has
+//! the seed 0, or that of `MEMTIDE_COVERAGE_FROM`; `MEMTIDE_COVERAGE_OF` is the place of one server
+//! of all, from 0, for those who want no other.
 #![allow(clippy::disallowed_methods, reason = "the number of runs comes from the environment")]
 #![allow(clippy::print_stdout, reason = "the table is for people")]
 
@@ -69,6 +71,11 @@ fn quantile(values: &[f64], p: f64) -> f64 {
     values.get((p * last as f64).round() as usize).copied().unwrap_or(f64::NAN)
 }
 
+/// The number in this environment variable.
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|word| word.parse().unwrap_or_else(|_| panic!("{name}: '{word}'")))
+}
+
 fn observe(run: &Run, truth: &[f64; 5], tallies: &mut [Tally; 6]) {
     let sample = Sample { whole: &run.whole, unanswered: 0, slices: &run.slices };
     let count = run.whole.count() as f64;
@@ -102,8 +109,6 @@ enum Bound {
 fn bound(server: Server, figure: &str) -> Bound {
     let (onoff, stall) = (server.model == Model::OnOff, server.model == Model::Stall);
     match server.utilisation {
-        // At this load, 10 s hold too few of the phases that matter.
-        of if onoff && of >= 0.9 => Bound::Wrong(0.12),
         of if (onoff && of >= 0.7) || (stall && of >= 0.8) => Bound::Wrong(0.10),
         of if of >= 0.9 || figure == "p99.9" || stall => Bound::Wrong(0.08),
         _ => Bound::Holds,
@@ -112,20 +117,25 @@ fn bound(server: Server, figure: &str) -> Bound {
 
 #[test]
 fn intervals_hold_the_true_values_of_simulated_servers() {
-    let asked = std::env::var("MEMTIDE_COVERAGE").ok().and_then(|word| word.parse().ok());
+    let asked = number("MEMTIDE_COVERAGE").map(|runs| runs as usize);
+    let from = number("MEMTIDE_COVERAGE_FROM").unwrap_or(0);
     let few = [(Model::Md1, 0.8), (Model::Mm1, 0.5), (Model::Mm1, 0.8), (Model::OnOff, 0.5)];
     let (runs, servers): (usize, &[(Model, f64)]) = match asked {
-        Some(runs) => (runs, &servers::ALL),
+        Some(runs) => match number("MEMTIDE_COVERAGE_OF").map(|at| at as usize) {
+            Some(at) => (runs, &servers::ALL[at..=at]),
+            None => (runs, &servers::ALL),
+        },
         None => (40, &few),
     };
     let mut failures = Vec::new();
     println!("covered / printed / wrong of all runs / half width / needed, {runs} runs of each");
+    println!("seeds from {from}");
     for &(model, utilisation) in servers {
         let server = Server { model, utilisation };
         let truth = server.truth();
         let mut tallies: [Tally; 6] = Default::default();
         for run in 0..runs {
-            observe(&server.run(run as u64, SECONDS, SLICES, 0.0), &truth, &mut tallies);
+            observe(&server.run(from + run as u64, SECONDS, SLICES, 0.0), &truth, &mut tallies);
         }
         println!("{model:?} {utilisation}");
         for (figure, tally) in FIGURES.iter().zip(&tallies) {
@@ -155,8 +165,7 @@ fn intervals_hold_the_true_values_of_simulated_servers() {
 /// Of simulated runs, those that grow by 1 % each second are named, and steady ones are not.
 #[test]
 fn drift_is_named_and_steady_runs_are_left_alone() {
-    let asked = std::env::var("MEMTIDE_COVERAGE").ok().and_then(|word| word.parse().ok());
-    let runs: usize = asked.unwrap_or(40);
+    let runs = number("MEMTIDE_COVERAGE").map_or(40, |runs| runs as usize);
     let mut failures = Vec::new();
     for (model, utilisation) in [(Model::Mm1, 0.5), (Model::Md1, 0.5), (Model::Mm1, 0.7)] {
         let server = Server { model, utilisation };
