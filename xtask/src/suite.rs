@@ -125,7 +125,8 @@ fn built(root: &Path) -> Result<Vec<Program>, String> {
     if status { Ok(programs) } else { Err(format!("`{}` failed", written(&build))) }
 }
 
-/// Runs programs of tests, `lanes` at a time, in the time that others leave; returns the names of the tests that fail.
+/// Runs programs of tests, `lanes` at a time, in the time that others leave; returns the names of
+/// the tests that fail.
 fn side_by_side(programs: &[Program], lanes: usize, threads: &str) -> Result<Vec<String>, String> {
     let (next, all) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let lane = || {
