@@ -28,9 +28,18 @@ pub(crate) fn test(root: &Path) -> Result<(), String> {
     };
     let (it, others): (Vec<_>, Vec<_>) = built(root)?.into_iter().partition(|it| it.is_it(root));
     let [it] = &it[..] else { return Err("cargo builds no integration tests".to_owned()) };
-    let mut failing = side_by_side(&others, cpus, &threads(cpus))?;
-    // Those that start the program need most of the machine.
-    failing.extend(failed(it.command().env("RUST_TEST_THREADS", threads(1)), Shown::AtOnce)?);
+    let integration = |words: &[&str]| {
+        let mut command = it.command();
+        command.args(words).env("RUST_TEST_THREADS", threads(1));
+        failed(&mut command, Shown::AtOnce)
+    };
+    // The integration tests leave half of the CPUs' time to the other programs, which compute.
+    let (beside, failing) = thread::scope(|scope| {
+        let others = scope.spawn(|| side_by_side(&others, cpus, &threads(cpus)));
+        let beside = integration(&["--skip", WITHOUT_OTHERS]);
+        (beside, others.join().expect("no lane panics"))
+    });
+    let failing = [beside?, failing?, integration(&[WITHOUT_OTHERS])?].concat();
     let again = || {
         let mut again = cargo(root);
         again.args(["test", "--quiet"]).args(WHOLE).arg("--");
@@ -57,6 +66,10 @@ pub(crate) fn test(root: &Path) -> Result<(), String> {
 /// example, for which cargo would read each library once more.
 const WHOLE: [&str; 4] = ["--workspace", "--all-targets", "--features", "memtide/ui,memtide/web"];
 
+/// The module of the integration tests of instants and lengths of time, which have nothing beside
+/// them.
+const WITHOUT_OTHERS: &str = "without_others::";
+
 /// Largest number of tests that are repeated alone: more than these fail for a common cause.
 const REPEATED_MAX: usize = 4;
 
@@ -70,7 +83,17 @@ struct Program {
 
 impl Program {
     fn command(&self) -> Command {
-        let mut command = Command::new(&self.path);
+        self.within(Command::new(&self.path))
+    }
+
+    /// A command that takes only the time that others leave.
+    fn yielding(&self) -> Command {
+        let mut command = Command::new("nice");
+        command.args(["-n", "19"]).arg(&self.path);
+        self.within(command)
+    }
+
+    fn within(&self, mut command: Command) -> Command {
         command.current_dir(&self.folder);
         command
     }
@@ -102,12 +125,13 @@ fn built(root: &Path) -> Result<Vec<Program>, String> {
     if status { Ok(programs) } else { Err(format!("`{}` failed", written(&build))) }
 }
 
-/// Runs programs of tests, `lanes` at a time; returns the names of the tests that fail.
+/// Runs programs of tests, `lanes` at a time, in the time that others leave; returns the names of
+/// the tests that fail.
 fn side_by_side(programs: &[Program], lanes: usize, threads: &str) -> Result<Vec<String>, String> {
     let (next, all) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let lane = || {
         while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let mut command = program.command();
+            let mut command = program.yielding();
             let found = failed(command.env("RUST_TEST_THREADS", threads), Shown::AtTheEnd);
             all.lock().expect("no lane panics").push(found);
         }

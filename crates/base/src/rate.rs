@@ -16,7 +16,7 @@ use std::ops::{Add, Div, Mul, Sub};
 pub struct Rate {
     /// The number per second; not a number if it is unknown.
     pub per_s: f64,
-    /// What is counted.
+    /// Unit of the rate.
     pub unit: RateUnit,
 }
 

@@ -56,7 +56,7 @@ impl Stream {
     pub const EXPIRY: Self = Self(24);
     /// Times that winners take to make a value anew.
     pub const RECACHE: Self = Self(25);
-    /// What TLS draws in a simulated world: keys, numbers of sessions.
+    /// Draws of TLS in a simulated world: keys, numbers of sessions.
     pub const TLS: Self = Self(26);
     /// The service time of a simulated server for a request.
     pub const SERVICE: Self = Self(20);

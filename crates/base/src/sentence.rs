@@ -156,7 +156,7 @@ impl fmt::Display for Sentence {
 pub struct WordError {
     /// The word.
     pub given: String,
-    /// What it should name, with its article.
+    /// Expected value, with its article.
     pub what: &'static str,
     /// Its fault.
     pub reason: String,

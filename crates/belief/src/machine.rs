@@ -52,7 +52,7 @@ impl Spoiler {
         }
     }
 
-    /// What to do about it, before a run and after it.
+    /// Remedy, before a run and after it.
     pub const fn remedy(self) -> &'static str {
         match self {
             Self::SharedCpu => {
@@ -77,7 +77,7 @@ pub const fn files_needed(connections: u64, embedded: bool) -> u64 {
     connections.saturating_mul(sides).saturating_add(FILES_BESIDE)
 }
 
-/// What was seen of a machine. Fractions are from 0 to 1.
+/// Observations of a machine. Fractions are from 0 to 1.
 #[derive(Clone, Debug)]
 pub struct Condition {
     /// Number of CPUs that are online.
@@ -102,13 +102,13 @@ pub struct Condition {
     pub busy: Option<f64>,
     /// Interrupts per second of each CPU, and the device that raised most of them.
     pub interrupts: Vec<(usize, f64, String)>,
-    /// What a thread on each CPU saw.
+    /// Observations of a thread on each CPU.
     pub trials: Vec<Trial>,
     /// Limit of open files.
     pub files_max: u64,
     /// Memory that can be used, in bytes; none if unknown.
     pub memory_bytes: Option<u64>,
-    /// Whether io_uring can be used, or why not.
+    /// Ok if io_uring can be used, else the reason why not.
     pub uring: Result<(), String>,
     /// The servers.
     pub servers: Vec<Asked>,
@@ -117,7 +117,7 @@ pub struct Condition {
 /// A server's name, and what it says of itself, or why it could not be asked.
 pub type Asked = (String, Result<Server, String>);
 
-/// What a thread that was pinned to a CPU saw.
+/// Observations of a thread that was pinned to a CPU.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// The CPU.
@@ -154,13 +154,13 @@ pub struct Server {
 /// A fact, and what it does to a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fact {
-    /// What it is about: one word or two.
+    /// Subject: one word or two.
     pub about: String,
     /// The fact, measured where that is possible.
     pub found: String,
     /// True if runs under these conditions are spoilt.
     pub spoils: bool,
-    /// What to do; none if nothing needs to be done.
+    /// Remedy; none if none is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_do: Option<String>,
     /// The code of the warning that a run under these conditions has; none if it has none.

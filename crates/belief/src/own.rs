@@ -8,7 +8,7 @@
 use memtide_metrics::summary::rank;
 use memtide_metrics::{Histogram, LATE_CLASSES, LATE_MIN_NS};
 
-/// What bounds memtide's own share of response times.
+/// Data that bound memtide's own share of response times.
 #[derive(Clone, Copy, Debug)]
 pub struct Own<'a> {
     /// Response times without the most that memtide may have added, of all answered operations or

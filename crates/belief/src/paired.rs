@@ -26,7 +26,7 @@ pub struct Paired {
     half: f64,
 }
 
-/// What pairs say about a figure of two arms.
+/// Result of pairs for a figure of two arms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {
     /// The second arm's is higher.
@@ -99,7 +99,7 @@ impl Paired {
         (self.half / EXACT).exp_m1()
     }
 
-    /// What the pairs say, if arms that differ by less than the fraction `difference` are equal.
+    /// Result of the pairs, if arms that differ by less than the fraction `difference` are equal.
     pub fn finding(&self, difference: f64) -> Finding {
         let bound = difference.ln_1p();
         match [self.mean - self.half, self.mean + self.half] {

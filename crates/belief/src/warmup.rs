@@ -14,7 +14,7 @@ const LEFT_MIN: usize = 3;
 /// in many steady loads.
 const DIFFERS: f64 = 2.25;
 
-/// What was answered in one slice of a warm-up.
+/// Answers in one slice of a warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WarmupSlice {
     /// Answered operations.

@@ -28,7 +28,7 @@ pub(crate) enum Expect {
 }
 
 impl Expect {
-    /// What follows the line of `reply`.
+    /// State after the line of `reply`.
     #[inline(always)]
     pub fn after(reply: &Reply<'_>) -> Self {
         match reply {

@@ -183,7 +183,7 @@ pub struct RequestPlan {
     /// The number that a cas states as still valid. `None`: a cas reads the key first and states
     /// the number that the read returned.
     pub cas_unique: Option<u64>,
-    /// What reads ask beside values; meta protocol only.
+    /// Item flags that reads request beside values; meta protocol only.
     pub item_flags: ItemFlags,
     /// How long a client that won takes until it stores.
     pub recache_time: TimeLaw,
@@ -495,7 +495,7 @@ impl RowPlan {
     }
 }
 
-/// What decides the room that a load's measurements need.
+/// Parts of a plan that decide the memory of a load's measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct TallyPlan<'a> {
     /// The kinds of operations.

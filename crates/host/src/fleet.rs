@@ -434,7 +434,7 @@ impl Job {
                 let driver = patiently(|| UringDriver::new(peers(&self)))?;
                 self.run_driver(driver)
             }
-            Io::Simulated => panic!("a plan for threads names a door of the kernel"),
+            Io::Simulated => panic!("a plan for threads names a driver of the kernel"),
         }
     }
 

@@ -146,7 +146,7 @@ fn copied(buckets: &BTreeMap<u64, u64>) -> impl Iterator<Item = (u64, u64)> {
     buckets.iter().map(|(&value, &count)| (value, count))
 }
 
-/// What is kept of a stretch of time, so that neighbours can be merged.
+/// Data of a stretch of time that can be merged with those of its neighbours.
 pub trait Stretch: Clone + Default {
     /// Adds all of `other`.
     fn absorb(&mut self, other: &Self);

@@ -76,7 +76,7 @@ struct Expected<'a> {
     of_commands: bool,
 }
 
-/// What is known of a load beside the servers' counters.
+/// Facts about a load beside the servers' counters.
 #[derive(Clone, Debug, Default)]
 pub struct Circumstances {
     /// True if every opened connection should be in `total_connections`: it is none of datagrams,

@@ -142,7 +142,7 @@ pub struct LostAgent {
 }
 
 impl LostAgent {
-    /// What happened, and when, as a sentence without its full stop.
+    /// The event and its time, as a sentence without its full stop.
     pub fn sentence(&self) -> String {
         let Self { step, agent, why, left, of } = self;
         format!("agent {agent} was lost in step {step}: {why}; {left} of {of} agents went on")

@@ -31,7 +31,7 @@ use memtide_scenario::Explained;
 use returns::returns;
 use verification::verification;
 
-/// What a report shows, and where.
+/// Contents of a report, and the terminal that shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TextOptions {
     /// Columns of the terminal: every line fits, and tables show fewer columns; none without a

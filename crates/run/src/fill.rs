@@ -335,3 +335,18 @@ impl Filled {
         Ok(ended.measured().clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_portions_lack_add_up_and_the_first_reason_stays() {
+        let mut sum = Refused::default();
+        sum.add(Refused::default());
+        for (keys, why) in [(3, "; it answered 'no'"), (2, "; it left")] {
+            sum.add(Refused { keys, why: Sentence::new(why) });
+        }
+        assert_eq!((sum.keys, sum.why), (5, Sentence::new("; it answered 'no'")));
+    }
+}

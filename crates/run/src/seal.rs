@@ -464,6 +464,7 @@ fn servers(
                 times.absorb(&totals.times.servers[same]);
                 totals.times.server_bounds.get(same).iter().for_each(|more| bounds.absorb(more));
             }
+            assert_eq!(times.count(), counters.answered, "times of server {}", server.name);
             let unanswered = counters.unanswered();
             let response = Distribution::cut_off(&times, unanswered, plan.timeout, &bounds);
             let connections = (&opened).into();

@@ -59,11 +59,11 @@ pub struct WorkerPause {
     pub from: Span,
     /// The length of the pause.
     pub length: Span,
-    /// What keeps the worker from running.
+    /// Cause of the pause.
     pub kind: PauseKind,
 }
 
-/// What keeps a worker from running. The kernel's figures of the worker follow from it.
+/// Cause of a pause of a worker. The kernel's figures of the worker follow from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseKind {
     /// Its process is stopped, frozen or traced: it neither runs nor waits for a CPU.

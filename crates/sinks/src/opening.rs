@@ -17,7 +17,7 @@ use std::time::Duration;
 /// The longest time for which the end waits for a pipe that takes nothing.
 const PIPE_STALL_MAX: Duration = Duration::from_secs(10);
 
-/// What the outputs of a command show.
+/// Subject of the outputs of a command.
 #[derive(Clone, Copy, Debug)]
 pub enum OutputSubject<'a> {
     /// A run, while it runs.
@@ -33,7 +33,7 @@ pub enum OutputSubject<'a> {
 pub struct OutputFacts<'a> {
     /// The user's settings.
     pub settings: &'a Settings,
-    /// What is shown.
+    /// Subject of the outputs.
     pub shown: OutputSubject<'a>,
     /// The clock, in nanoseconds since 1970; none if there is no time of day.
     pub unix_ns: Option<fn() -> u64>,

@@ -16,7 +16,7 @@ use rustls::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the client's end of TLS needs.
+/// Configuration of the client's end of TLS.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
     /// The certificates of the CAs that are trusted, as PEM texts.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The sessions that are kept for resumption.
 const SESSIONS_MAX: usize = 16 * 1024;
 
-/// What the server's end of TLS needs.
+/// Configuration of the server's end of TLS.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// Its certificate and key.

@@ -27,7 +27,7 @@ use std::time::Duration;
 /// The name that all simulated servers have in their certificate.
 const NAME: &str = "simulated";
 
-/// What a simulated load chooses of TLS.
+/// TLS options of a simulated load.
 #[derive(Clone, Copy, Debug)]
 pub struct SimulatedOptions {
     /// The seed of all that is random.

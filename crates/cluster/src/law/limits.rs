@@ -23,7 +23,7 @@ pub struct Limit {
     pub name: &'static str,
     /// The form of its word in help.
     pub value: &'static str,
-    /// What it limits, for help.
+    /// Subject of the limit, for help.
     pub help: &'static str,
     parse: fn(&str) -> Result<f64, UnitError>,
     check: fn(f64, &Asked<'_>) -> Result<(), String>,

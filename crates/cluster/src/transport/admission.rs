@@ -114,11 +114,11 @@ impl<M: Send + 'static> AdmissionQueue<M> {
                 }
             };
             let number = self.number.fetch_add(1, Ordering::Relaxed);
-            let guest = PendingPeer { door: Arc::clone(&self), number, address };
+            let pending = PendingPeer { queue: Arc::clone(&self), number, address };
             let (acceptor, serve) = (acceptor.clone(), serve.clone());
             let task = tokio::spawn(async move {
-                if let Some((tls, guest)) = shake_hands(tcp, acceptor, guest).await {
-                    serve(tls, guest).await;
+                if let Some((tls, pending)) = shake_hands(tcp, acceptor, pending).await {
+                    serve(tls, pending).await;
                 }
             });
             self.let_wait(number, address, task.abort_handle());
@@ -144,7 +144,7 @@ impl<M: Send + 'static> AdmissionQueue<M> {
 
 /// A connection that has not proved itself.
 pub(super) struct PendingPeer<M> {
-    door: Arc<AdmissionQueue<M>>,
+    queue: Arc<AdmissionQueue<M>>,
     number: u64,
     pub(super) address: SocketAddr,
 }
@@ -152,13 +152,13 @@ pub(super) struct PendingPeer<M> {
 impl<M> PendingPeer<M> {
     /// Records that the peer has proved itself: it no longer counts as waiting.
     pub(super) fn proved(&self) {
-        locked(&self.door.waiting).remove(self.number);
+        locked(&self.queue.waiting).remove(self.number);
     }
 }
 
 impl<M: Send + 'static> PendingPeer<M> {
     pub(super) fn turn_away(&self, why: String) {
-        self.door.turn_away(&self.address.to_string(), why);
+        self.queue.turn_away(&self.address.to_string(), why);
     }
 }
 
@@ -171,18 +171,18 @@ impl<M> Drop for PendingPeer<M> {
 async fn shake_hands<M: Send + 'static>(
     tcp: TcpStream,
     acceptor: TlsAcceptor,
-    guest: PendingPeer<M>,
+    pending: PendingPeer<M>,
 ) -> Option<(TlsStream<TcpStream>, PendingPeer<M>)> {
     // With Nagle's algorithm, pings would wait for acknowledgements.
     let _ = tcp.set_nodelay(true);
     let why = match timeout(PROOF_MAX, acceptor.accept(tcp)).await {
         Ok(Ok(tls)) if tls::is_http2(tls.get_ref().1.alpn_protocol()) => {
-            return Some((tls.into(), guest));
+            return Some((tls.into(), pending));
         }
         Ok(Ok(_)) => "it did not ask for HTTP/2; this port is for memtide only".to_owned(),
         Ok(Err(error)) => tls::why(&error),
         Err(_) => format!("it did not finish the TLS handshake within {} s", PROOF_MAX.as_secs()),
     };
-    guest.turn_away(why);
+    pending.turn_away(why);
     None
 }

@@ -72,7 +72,7 @@ impl AgentNet {
         self.net.next(timeout)
     }
 
-    /// What wakes the caller of [`next`](Self::next) from another thread.
+    /// Waker of the caller of [`next`](Self::next) from another thread.
     #[must_use]
     pub fn waker(&self) -> Waker {
         Waker(self.net.shared.inbox.clone())

@@ -114,7 +114,7 @@ impl<E: End> Net<E> {
         let inside = runtime.enter();
         let listener = waits.map(|(address, tls)| bind(address).map(|bound| (bound, tls)));
         let listener = listener.transpose()?;
-        let door = AdmissionQueue::new(inbox.clone());
+        let queue = AdmissionQueue::new(inbox.clone());
         drop(inside);
         let (peers, number) = (Mutex::default(), AtomicU64::new(1));
         let shared = Arc::new(Shared { end, inbox, clock, peers, number });
@@ -122,9 +122,10 @@ impl<E: End> Net<E> {
         let thread = NetThread::start(runtime, E::IS_FIRST, |runtime, stop| {
             if let Some(((listener, _), tls)) = listener {
                 let (shared, stop_peer) = (Arc::clone(&shared), stop.clone());
-                let serve =
-                    move |tls, guest| Arc::clone(&shared).welcome(tls, guest, stop_peer.clone());
-                runtime.spawn(door.accept(listener, TlsAcceptor::from(tls), stop.clone(), serve));
+                let serve = move |tls, pending| {
+                    Arc::clone(&shared).welcome(tls, pending, stop_peer.clone())
+                };
+                runtime.spawn(queue.accept(listener, TlsAcceptor::from(tls), stop.clone(), serve));
             }
             if shared.end.alive().is_some() {
                 runtime.spawn(Arc::clone(&shared).say_alive(stop.clone()));
@@ -196,7 +197,7 @@ impl<E: End> Shared<E> {
     async fn welcome(
         self: Arc<Self>,
         tls: TlsStream<TcpStream>,
-        guest: PendingPeer<E::In>,
+        pending: PendingPeer<E::In>,
         stop: Stop,
     ) {
         let (driver, call) = serve(tls, E::SERVES);
@@ -209,18 +210,18 @@ impl<E: End> Shared<E> {
         };
         let (call, hello) = match within(proof).await {
             Ok(proved) => proved,
-            Err(why) => return guest.turn_away(why),
+            Err(why) => return pending.turn_away(why),
         };
         let answer = async |outgoing| Ok((call.answer(outgoing), driver));
         let Ok((connected, has_room)) = self.open(answer, stop).await else { return };
         if !has_room {
-            guest.turn_away("a second master, which was told that this agent is busy".to_owned());
+            pending.turn_away("a second master, which was told that this agent is busy".to_owned());
             drop(connected.handle);
             connected.link.finish(Ended::Asked).await;
             return;
         }
-        guest.proved();
-        self.keep(guest.address.to_string(), hello, connected).await;
+        pending.proved();
+        self.keep(pending.address.to_string(), hello, connected).await;
     }
 
     /// Opens a connection whose streams `begin` makes. False if there is no room for its peer.

@@ -58,7 +58,7 @@ pub struct Options {
     pub initial: u64,
 }
 
-/// What `ms` and `ma` do (`M`).
+/// Mode of `ms` and `ma` (`M`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// ms: store unconditionally. ma: increment. Other commands have no other mode.

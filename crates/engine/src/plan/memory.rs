@@ -39,7 +39,7 @@ pub struct PlanMemory {
     pub watched_keys: u64,
     /// Slots of all windows.
     pub slots: u64,
-    /// What verification knows about keys, in bytes.
+    /// Memory of the state of keys for verification, in bytes.
     pub verification_bytes: u64,
     /// The tallies of one worker besides their cells, in bytes.
     pub tallies_bytes: u64,

@@ -148,6 +148,14 @@ fn what_had_passed_its_deadline_has_timed_out() {
     assert!(measured.dropped_at_end.abs_diff(200) <= 21, "{}", measured.dropped_at_end);
     assert!(measured.timed_out_queued > 600, "{}", measured.timed_out_queued);
     assert!(bounds(&ran).moments().max <= 200_000_000);
+    for sample in &ran.seen.borrow().samples {
+        let is_over = sample.intended + plan.timeout <= END;
+        match sample.outcome {
+            Outcome::TimedOut => assert!(is_over, "{sample:?}"),
+            Outcome::Dropped => assert!(!is_over, "{sample:?}"),
+            _ => {}
+        }
+    }
 }
 
 #[test]

@@ -19,8 +19,8 @@ const PAUSE_MIN: Span = Span::from_us(10);
 /// Readings of the clock between two looks whether the trial is over.
 const READINGS: u64 = 64;
 
-/// What one thread saw that was pinned to a CPU: half of the time it slept and woke, half of the
-/// time it spun.
+/// Observations of one thread that was pinned to a CPU: half of the time it slept and woke, half of
+/// the time it spun.
 #[derive(Clone, Debug)]
 pub struct CpuTrial {
     /// The CPU.
@@ -97,7 +97,7 @@ fn share(part: Span, whole: Span) -> f64 {
     if whole.is_zero() { 0.0 } else { part.as_s_f64() / whole.as_s_f64() }
 }
 
-/// What a server says of itself.
+/// Facts that a server reports about itself.
 #[derive(Clone, Debug)]
 pub struct ServerFacts {
     /// Its version.

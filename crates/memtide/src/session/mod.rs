@@ -173,22 +173,22 @@ impl<W: World> Session<W> {
         let prepared = Prepared { settings, around, lowered, waits: task.waits() };
         let mut runner = world.runner(prepared, &profile, stop, samples)?;
         let watched = (Watching::open(settings, (stop, W::CATCHES))?, settings.outputs.quiet);
-        let mut audience = RunObserver::new(world.gauge(), watched, outlets, reader);
-        audience.show(front.screens(settings));
-        W::gather(&mut runner, settings, &**front, &mut audience)?;
+        let mut observer = RunObserver::new(world.gauge(), watched, outlets, reader);
+        observer.show(front.screens(settings));
+        W::gather(&mut runner, settings, &**front, &mut observer)?;
         memory::release();
-        let came = match task.carry_out(&mut runner, scenario, &mut audience) {
+        let came = match task.carry_out(&mut runner, scenario, &mut observer) {
             Ok(came) => came,
             Err(failure) => {
                 drop(W::dismiss(runner, false));
                 // Clears the terminal's line before anything else is printed.
-                drop(audience);
+                drop(observer);
                 return Err(profile.fail(&failure));
             }
         };
         let is_kept = profile.keeps_partial || !came.has_failed();
         let mut trouble = world.finish(&mut runner, is_kept);
-        let (doubted, is_recorded) = audience.close(&mut trouble);
+        let (doubted, is_recorded) = observer.close(&mut trouble);
         let lost = came.lost(W::dismiss(runner, is_recorded));
         let is_forgiven = trouble.is_empty() && came.misses_only_agents();
         if is_forgiven || matches!(came, Came::Steps(_)) {

@@ -65,7 +65,7 @@ const HASTE: Duration = Duration::from_secs(1);
 const SETTLING: Duration = Duration::from_secs(2);
 
 impl<'a> RunObserver<'a> {
-    /// An audience that passes events to `outlets`, and to what the user watches.
+    /// An observer that passes events to `outlets`, and to what the user watches.
     pub(crate) fn new(
         gauge: Box<dyn Gauge>,
         (watching, is_quiet): (Watching, bool),

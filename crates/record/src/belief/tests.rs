@@ -251,3 +251,25 @@ fn a_strict_run_may_ask_for_a_bound_of_its_own() {
     assert_eq!(stands("10%".into()), (true, true));
     assert_eq!(stands("5%".into()), (true, false));
 }
+
+#[test]
+fn a_last_slice_that_is_shorter_does_not_widen_the_rate() {
+    let ns = 100_000;
+    let of = |answered: u64| Slice {
+        buckets: BTreeMap::from([(coarse(ns), answered)]),
+        answered,
+        sum_ns: u128::from(answered * ns),
+        ..Slice::default()
+    };
+    let whole = (0..63).map(|number| 999 + number % 3);
+    let slices: Vec<Slice> = whole.chain([500]).map(of).collect();
+    let mut record = record(0);
+    let slicing = record.slicing.as_mut().expect("it keeps slices");
+    slicing.response.insert(Kind::All, slices::to_text(&slices));
+    record.window_ns = 63_500_000_000;
+    record.derive();
+    let rate = record.rate;
+    let [low, high] = [rate.achieved_ci_low_per_s, rate.achieved_ci_high_per_s]
+        .map(|end| end.expect("the slices scatter"));
+    assert!(high / low < 1.002, "{low} to {high}");
+}

@@ -27,7 +27,7 @@ pub enum TrialName {
 pub struct Trial {
     /// Name and version of this format.
     pub schema: TrialName,
-    /// What sets the arms A and B apart, in the user's words.
+    /// Difference between the arms A and B, in the user's words.
     pub arms: [String; 2],
     /// The smallest change that the trial is to find, as a fraction. Arms that differ by less are
     /// equal.
@@ -36,8 +36,8 @@ pub struct Trial {
     pub pairs: Vec<Pair>,
     /// The figures that are compared. All intervals together hold in 95 % of the trials.
     pub figures: Vec<TrialFigure>,
-    /// What memtide, the kernel and the way to the server contribute in each arm; absent unless it
-    /// was measured.
+    /// Part of response times that memtide, the kernel and the way to the server contribute in each
+    /// arm; absent unless it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floors: Option<[FloorRecord; 2]>,
     /// Why there are no more pairs; none while the trial runs.
@@ -83,7 +83,7 @@ pub struct TrialFigure {
     pub finding: TrialFinding,
 }
 
-/// What a trial says about a figure of arm B.
+/// Result of a trial for a figure of arm B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -302,3 +302,23 @@ fn consistent(measured: &[&ShardRecord]) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::merge::shares::shard;
+    use crate::record::{Record, ShareRows};
+
+    #[test]
+    fn slices_count_that_lie_wholly_in_the_common_time_up_to_its_ends() {
+        const SECOND: i128 = 1_000_000_000;
+        let rows = ShareRows { width_ns: Some(SECOND as u64), ended: vec![10, 20, 60], sent: 90 };
+        let shard = ShardRecord { rows: Some(rows), ..shard(&Record::default()) };
+        let rate = |from: i128, to: i128| within(&shard, &(0..3 * SECOND), &(from..to));
+        assert_eq!(rate(0, 3 * SECOND), Some(30.0));
+        assert_eq!(rate(SECOND, 3 * SECOND), Some(40.0));
+        assert_eq!(rate(0, 2 * SECOND), Some(15.0));
+        assert_eq!(rate(1, 2 * SECOND), Some(20.0));
+        assert_eq!(rate(1, 2 * SECOND - 1), None);
+    }
+}

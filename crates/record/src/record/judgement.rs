@@ -193,12 +193,12 @@ pub struct WarningRecord {
     pub remedy: String,
 }
 
-/// What memtide, the kernel and the way to the server contribute to response times: those of a
-/// load whose answers cost next to nothing.
+/// Part of response times that memtide, the kernel and the way to the server contribute: the
+/// response times of a load whose answers cost next to nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct FloorRecord {
-    /// What answered.
+    /// Responder of the load.
     pub responder: Responder,
     /// Rate at which it was measured, per second.
     pub rate_per_s: f64,
@@ -216,7 +216,7 @@ pub struct FloorRecord {
     pub below: Vec<Percentile>,
 }
 
-/// What answers while a floor is measured.
+/// Responder while a floor is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -210,7 +210,7 @@ pub struct Record {
     /// Sizes of requests and replies in bytes; none unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_sizes: Option<MessageSizes>,
-    /// What the servers said of the items that were read; none unless requested.
+    /// Figures by the servers of the items that were read; none unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<ItemFigures>,
     /// The measured window in rows, by intended instant.
@@ -233,7 +233,7 @@ pub struct Record {
     pub client: ClientRecord,
     /// CPU load of the machine, 0 to 1; none if it cannot be read.
     pub machine_cpu: Option<MachineCpu>,
-    /// What memtide, the kernel and the way to the server contribute to response times; absent
+    /// Part of response times that memtide, the kernel and the way to the server contribute; absent
     /// unless it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<FloorRecord>,
@@ -267,7 +267,7 @@ pub struct MessageSizes {
     pub replies: Counts,
 }
 
-/// What servers said of the items that were read, by the flags of the meta protocol.
+/// Figures by servers of the items that were read, from the flags of the meta protocol.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ItemFigures {

@@ -34,7 +34,7 @@ impl fmt::Display for LoopKind {
     }
 }
 
-/// What ended the warm-up.
+/// Cause of the end of the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -56,7 +56,7 @@ impl WarmupEnd {
     }
 }
 
-/// What ends the window of a run that measures until its figures are narrow.
+/// Condition for the end of a window that lasts until figures are narrow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct PrecisionRecord {
@@ -93,12 +93,13 @@ pub struct PlanRecord {
     pub on_full: String,
     /// Length of the measured window; none if the number of operations ends it.
     pub duration_s: Option<f64>,
-    /// What ends the window, if it is how narrow figures are; none if it has a fixed length.
+    /// Condition for the end of a window that lasts until figures are narrow; none if its length is
+    /// fixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<PrecisionRecord>,
     /// Length of the warm-up.
     pub warmup_s: f64,
-    /// What ended the warm-up.
+    /// Cause of the end of the warm-up.
     #[serde(default, skip_serializing_if = "WarmupEnd::is_fixed")]
     pub warmup_end: WarmupEnd,
     /// Number of operations to issue; none if the duration ends the run.

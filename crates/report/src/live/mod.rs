@@ -40,7 +40,7 @@ const EACH_SHOWN_MAX: usize = 64;
 /// Largest number of warnings and notes that are shown.
 const WORDS_SHOWN_MAX: usize = 8;
 
-/// What is known of a run while it is under way.
+/// State of a run in progress.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
     goals: Vec<Goal>,

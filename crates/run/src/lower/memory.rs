@@ -12,7 +12,7 @@ use memtide_workload::{Lifetimes, Oracle, ValueSpace};
 /// The largest rate of a closed loop, in operations per second.
 const RATE_MAX: f64 = 10e6;
 
-/// What a run keeps in memory, in the process that makes its load and on its servers.
+/// Memory of a run, in the process that makes its load and on its servers.
 #[derive(Clone, Debug)]
 pub struct PlanSizes {
     /// The scenario with what it leaves open decided.

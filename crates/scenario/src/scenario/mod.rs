@@ -203,7 +203,7 @@ pub struct Tls {
     pub key: Option<String>,
     /// Oldest version.
     pub min: TlsVersion,
-    /// Whether sessions are resumed.
+    /// Resumption of sessions.
     pub resume: Resume,
     /// True to take any certificate.
     pub insecure: bool,
@@ -306,7 +306,7 @@ pub struct WireOptions {
     pub trailing_blank: bool,
     /// Unique value that a cas sends without reading first.
     pub cas_unique: Option<u64>,
-    /// What meta reads ask beside values.
+    /// Item flags that meta reads request beside values.
     pub item_flags: ItemFlags,
     /// Time that a client takes which has to make a value anew.
     pub recache_time: TimeLaw,

@@ -145,7 +145,8 @@ impl World {
     ) -> Result<Rehearsal, Failure> {
         let (plans, pauses) = (self.servers.len(), !self.pauses.is_empty());
         let mut barrier = self.barrier.take();
-        let mut audience = Audience { cpu: self.machine_cpu(), ..Audience::default() };
+        let mut observer =
+            RehearsalObserver { cpu: self.machine_cpu(), ..RehearsalObserver::default() };
         let (scenario, surroundings, setting) = self.stage();
         let lowered =
             lower(&scenario, &surroundings).unwrap_or_else(|problem| panic!("{}", problem.message));
@@ -156,7 +157,7 @@ impl World {
         let world = whole.beside();
         let mut fleet = make(whole);
         let barrier = barrier.as_deref_mut().map(|barrier| barrier as &mut dyn Barrier);
-        let outcome = run(&mut fleet, &scenario, &lowered, false, barrier, &mut audience)?;
+        let outcome = run(&mut fleet, &scenario, &lowered, false, barrier, &mut observer)?;
         let RunOutcome { record, failure, .. } = outcome;
         let mut plan = lowered.plan;
         // A command may have opened the window earlier.
@@ -186,7 +187,7 @@ impl World {
         (scenario, lowered): &(Scenario, Lowered),
         barrier: &mut dyn Barrier,
     ) -> Result<RunOutcome, Failure> {
-        run(fleet, scenario, lowered, false, Some(barrier), &mut Audience::default())
+        run(fleet, scenario, lowered, false, Some(barrier), &mut RehearsalObserver::default())
     }
 
     /// The fleet of the world, the plan, and the operations that it will have measured.
@@ -232,11 +233,11 @@ impl World {
         };
         let lowered = plan.first(course, &around).expect("it can be run");
         let fleet = make((&plan, course), whole);
-        let mut audience = Audience::default();
+        let mut observer = RehearsalObserver::default();
         let (scenario, barrier) = (scenario.clone(), Ok(None));
         let mut runner = FleetRunner { fleet, scenario, around, lowered, barrier };
-        let conclusion = steps(&mut runner, &plan, course, &mut audience).conclusion;
-        Performed { steps: audience.steps, conclusion, hash: world.trace_hash().0 }
+        let conclusion = steps(&mut runner, &plan, course, &mut observer).conclusion;
+        Performed { steps: observer.steps, conclusion, hash: world.trace_hash().0 }
     }
 
     /// What the kernel of this world's machine, which has two CPUs, says of them.
@@ -333,13 +334,13 @@ pub struct Performed {
 
 /// An observer that remembers the steps, in a world without dates.
 #[derive(Default)]
-struct Audience {
+struct RehearsalObserver {
     steps: Vec<Step>,
     /// What the kernel says of the machine's CPUs.
     cpu: Option<MachineCpu>,
 }
 
-impl Observer for Audience {
+impl Observer for RehearsalObserver {
     fn on(&mut self, event: &Event) {
         if let Event::StepDone(step) = event {
             self.steps.push((**step).clone());

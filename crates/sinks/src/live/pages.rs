@@ -1,6 +1,6 @@
 //! Finished pages for a browser, served from memory until the program ends.
 
-use super::web::{Door, guarded};
+use super::web::{WebListener, guarded};
 use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
@@ -28,7 +28,7 @@ impl WebPages {
 /// # Errors
 /// If the address cannot be used, or the system starts no thread.
 pub fn serve_pages(place: &WebPlace, pages: Vec<(String, String)>) -> io::Result<WebPages> {
-    let Door { listener, path, url } = Door::open(place)?;
+    let WebListener { listener, path, url } = WebListener::open(place)?;
     let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
     let first = match pages.as_slice() {
         [(_, only)] => only.clone(),

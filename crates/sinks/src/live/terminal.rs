@@ -31,7 +31,7 @@ const LEAVE_MAX: Duration = Duration::from_secs(1);
 /// True while the screen of this process is not as the user left it.
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 
-/// What the screen needs to know of the run, and may do to it.
+/// Facts about the run that the screen needs, and its controls.
 pub struct ScreenControl {
     /// True once the run was asked to stop.
     pub is_stopping: Box<dyn Fn() -> bool + Send>,
@@ -105,10 +105,10 @@ impl Drop for Screen {
     }
 }
 
-type Door = Terminal<CrosstermBackend<BufWriter<File>>>;
+type UserTerminal = Terminal<CrosstermBackend<BufWriter<File>>>;
 
 /// The terminal, which is as it was before once this is dropped.
-struct Entered(Door);
+struct Entered(UserTerminal);
 
 impl Entered {
     fn new(out: File) -> io::Result<Self> {

@@ -35,7 +35,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// The longest wait for the server's thread to end.
 const END_MAX: Duration = Duration::from_secs(1);
 
-/// What a page needs to know.
+/// Facts that a page needs.
 pub struct WebStart {
     /// Its address.
     pub place: WebPlace,
@@ -72,7 +72,7 @@ impl WebView {
     /// # Errors
     /// If the address cannot be used, or the system starts no thread.
     pub fn start(live: SharedLive, start: WebStart) -> io::Result<Self> {
-        let Door { listener, path, url } = Door::open(&start.place)?;
+        let WebListener { listener, path, url } = WebListener::open(&start.place)?;
         let site = Arc::new(Site {
             live,
             path,
@@ -118,15 +118,15 @@ impl WebView {
     }
 }
 
-/// Where requests come in.
-pub(super) struct Door {
+/// The listening socket of a page, and its address.
+pub(super) struct WebListener {
     pub(super) listener: TcpListener,
     /// The path, with its slashes.
     pub(super) path: String,
     pub(super) url: String,
 }
 
-impl Door {
+impl WebListener {
     /// Listens at `place`.
     pub(super) fn open(place: &WebPlace) -> io::Result<Self> {
         let listener = TcpListener::bind(place.address)?;

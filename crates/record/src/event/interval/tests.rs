@@ -297,3 +297,18 @@ fn an_agents_part_has_the_figures_of_its_second() {
     assert_eq!(AgentSecond::of("berlin", &second(3, 20)).response_ns_p99, None);
     assert_eq!((of.lag_ns_p99, of.busy, of.cpu_busy), (None, None, None));
 }
+
+#[test]
+fn how_busy_a_worker_was_over_two_seconds_is_weighted_by_their_length() {
+    let second = |start_s, length_s, busy| Interval {
+        start: Span::from_s(start_s),
+        length: Span::from_s(length_s),
+        workers: vec![WorkerSecond { busy, ..WorkerSecond::default() }],
+        ..Interval::default()
+    };
+    let mut sum = second(0, 1, Some(0.25));
+    sum.then(&second(1, 3, Some(0.75)));
+    assert_eq!((sum.length, sum.workers[0].busy), (Span::from_s(4), Some(0.625)));
+    sum.then(&second(4, 1, None));
+    assert_eq!(sum.workers[0].busy, None);
+}

@@ -555,6 +555,9 @@ fn the_servers_counters_are_those_of_all_shares_together() {
     let lost = merged(&counted([(100, 800), (300, 1_100)], [600, 401]));
     assert_eq!(counters(&lost).result, CheckResult::Failed);
     assert_eq!(lost.believable.verdict, Verdict::No);
+    // All connections are the shares', so that no other client can have sent a command.
+    let more = merged(&counted([(100, 800), (300, 1_100)], [600, 399]));
+    assert_eq!(counters(&more).result, CheckResult::Failed, "{:?}", counters(&more));
     let [one, _] = counted([(100, 800), (300, 1_100)], [600, 400]);
     assert_eq!(counters(&merged(&[one])).result, CheckResult::Skipped);
     let mut restarted = counted([(100, 800), (300, 1_100)], [600, 400]);

@@ -23,7 +23,7 @@ const RAISE: f64 = 1.25;
 /// Range and resolution of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// What the rates count.
+    /// Unit of the rates.
     pub unit: RateUnit,
     /// Lowest rate to test; none means a hundredth of the highest.
     pub rate_min: Option<f64>,
