@@ -1,11 +1,9 @@
 //! How often the intervals hold the true value: simulated single servers whose true percentiles are
-//! known, through the code that makes the intervals of a run.
-//!
-//! By default a few runs of each server, enough to see a broken method. `MEMTIDE_COVERAGE=1000` in
-//! the environment asks for this number of runs of every server and for the bounds of
-//! docs/measurement.md; run it optimised, and with `--nocapture` to see the table. The first run has
-//! the seed 0, or that of `MEMTIDE_COVERAGE_FROM`; `MEMTIDE_COVERAGE_OF` is the place of one server
-//! of all, from 0, for those who want no other.
+//! known, through the code that makes the intervals of a run; by default a few runs, which show a
+//! broken method. `MEMTIDE_COVERAGE=1000` asks for this number of runs of every server and for the
+//! bounds of docs/measurement.md (optimised; `--nocapture` shows the table).
+//! `MEMTIDE_COVERAGE_FROM` is the first seed, 0 without it; `MEMTIDE_COVERAGE_OF` is the place of
+//! the only server, from 0.
 #![allow(clippy::disallowed_methods, reason = "the number of runs comes from the environment")]
 #![allow(clippy::print_stdout, reason = "the table is for people")]
 
