@@ -67,17 +67,6 @@ fn progress_says_how_long_a_phase_takes_and_how_fast_it_is() {
 }
 
 #[test]
-fn the_target_of_a_wave_is_that_of_the_measured_window() {
-    let toml = "server = 'unix:/s'\nwave = 'step:1k,3k@500ms'\narrival = 'fixed'\n\
-                warmup = '500ms'\nduration = '500ms'\nkeys = 100\n";
-    let ran = run_toml(Script::default(), toml);
-    let record = ran.record();
-    assert_eq!(record.totals.intended, 1_500);
-    let target = record.rate.target_per_s.expect("a wave has one");
-    assert!((target - 3_000.0).abs() < 1.0, "{target}");
-}
-
-#[test]
 fn a_filled_server_is_not_filled_again() {
     let first = run_toml(Script::default(), SHORT);
     let second = run_in(first.fleet, &around(1, true), &scenario(SHORT));
