@@ -1,7 +1,6 @@
 //! Facts about this machine and its load, for the plan and the record.
 
 pub(crate) mod pin;
-mod awake;
 mod group;
 mod kept;
 mod local_server;
@@ -9,7 +8,6 @@ mod programs;
 mod secrecy;
 mod second;
 
-pub use awake::AwakeGuard;
 pub use group::ControlGroups;
 pub(crate) use kept::Kept;
 pub use local_server::LocalServer;

@@ -6,7 +6,6 @@ use crate::exit::{FAILED, Stop};
 use crate::output::say;
 use memtide_base::{Instant, Span};
 use memtide_engine::Plan;
-use memtide_host::machine::AwakeGuard;
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet, ServeOptions, Serving, stay_off};
 use memtide_run::{CpuChoice, CpuPlacement, Lowered};
@@ -62,67 +61,48 @@ const TRIED_MAX: Span = Span::from_ms(800);
 /// Another way than the usual one must be better by this fraction: short trials scatter.
 const BETTER: f64 = 0.1;
 
-/// The way to wait and to divide the CPUs that was best in short loads.
-pub(super) struct Tried {
-    /// The way.
-    pub(super) choice: CpuChoice,
-    /// A line about it.
-    pub(super) words: String,
-    /// Keeps idle CPUs awake for as long as it is held; none if that gained nothing.
-    pub(super) awake: Option<AwakeGuard>,
-}
-
-/// Tries each way to wait and to divide the CPUs by a short load against the embedded server, all
-/// but the first with idle CPUs kept awake if that is allowed. None if there is nothing to choose,
-/// or a trial fails.
+/// Tries each way to wait and to divide the CPUs by a short load against the embedded server.
+/// Returns the best one, and a line about it; none if there is nothing to choose, or a trial fails.
 pub(super) fn tried(
     serving: &Serving,
     guard: &ConnectGuard,
     Settings { scenario, .. }: &Settings,
     lowered: &Lowered,
-) -> Option<Tried> {
+) -> Option<(CpuChoice, String)> {
+    let mut tried = Vec::new();
     let begin = Clock::start();
-    let trial = |choice: &CpuChoice| -> Option<Span> {
-        let plan = Plan { wait: choice.wait, ..lowered.plan.clone() };
-        let (clock, stop) = (Clock::start(), StopFlag::default());
-        let mut fleet = HostFleet::new(clock, stop, &choice.workers, None, guard.clone());
-        serving.keep_on(choice.server).ok()?;
-        memtide_run::tried(&mut fleet, &plan, TRIED).ok()?
-    };
-    let ways = CpuChoice::all(scenario, lowered);
-    let mut tried = vec![(trial(ways.first()?)?, &ways[0])];
-    // The usual way is tried with CPUs that sleep, too.
-    let mut awake = AwakeGuard::ask();
-    for choice in &ways[usize::from(awake.is_none())..] {
+    for choice in CpuChoice::all(scenario, lowered) {
         // A busy machine tries fewer ways.
         if begin.now() > Instant::ZERO + TRIED_MAX {
             break;
         }
-        tried.push((trial(choice)?, choice));
+        let plan = Plan { wait: choice.wait, ..lowered.plan.clone() };
+        let (clock, stop) = (Clock::start(), StopFlag::default());
+        let mut fleet = HostFleet::new(clock, stop, &choice.workers, None, guard.clone());
+        serving.keep_on(choice.server).ok()?;
+        tried.push((memtide_run::tried(&mut fleet, &plan, TRIED).ok()??, choice));
     }
+    let usual = tried.first()?.0;
     let worst = tried.iter().map(|(p90, _)| *p90).max()?;
-    let usual = tried[0].0.as_s_f64();
-    let better = tried.iter().filter(|(p90, _)| p90.as_s_f64() < usual * (1.0 - BETTER));
-    let best = better.min_by_key(|(p90, _)| *p90);
-    if best.is_none() {
-        awake = None;
-    }
-    let (number, &(p90, choice)) = (tried.len(), best.unwrap_or(&tried[0]));
-    let idle = if awake.is_some() { ", idle CPUs kept awake" } else { "" };
-    let why = format!(
-        "of {number} ways tried before the run, this one had a p90 of {p90}, the worst one \
-         {worst}{idle}"
-    );
+    let is_better =
+        |(p90, _): &&(Span, CpuChoice)| p90.as_s_f64() < usual.as_s_f64() * (1.0 - BETTER);
+    let best = tried.iter().filter(is_better).min_by_key(|(p90, _)| *p90);
+    let (p90, choice) = best.unwrap_or(&tried[0]);
     let cpus: Vec<String> = choice.workers.iter().map(ToString::to_string).collect();
+    let why = format!(
+        "of {} ways tried before the run, this one had a p90 of {p90}, the worst one {worst}",
+        tried.len()
+    );
     let words = format!(
-        "memtide: tried {number} ways to wait and to divide the CPUs for {:.1} s: wait {}, server \
-         on CPU {}, worker on CPU {}{idle} (p90 {p90}; the worst way {worst})",
+        "memtide: tried {} ways to wait and to divide the CPUs for {:.1} s: wait {}, server on CPU \
+         {}, worker on CPU {} (p90 {p90}; the worst way {worst})",
+        tried.len(),
         begin.now().since(Instant::ZERO).as_s_f64(),
         choice.wait,
         choice.server,
-        cpus.join(", "),
+        cpus.join(", ")
     );
-    Some(Tried { choice: CpuChoice { why, ..choice.clone() }, words, awake })
+    Some((CpuChoice { why, ..choice.clone() }, words))
 }
 
 /// Pins the embedded server to its own CPU, and keeps other threads off the workers' CPUs: the

@@ -1,6 +1,6 @@
 //! The real world: this machine makes the load with its threads, against servers anywhere.
 
-use super::embedded::{Tried, embed, keep_on, tried};
+use super::embedded::{embed, keep_on, tried};
 use super::front::{FrontProfile, Manner};
 use super::outlets::{event, unix_ns};
 use super::world::{Gauge, Prepared, World};
@@ -16,8 +16,7 @@ use memtide_engine::driver::Address;
 use memtide_host::clock::{self, ClockState};
 use memtide_host::driver::check_uring;
 use memtide_host::machine::{
-    self, AwakeGuard, Busyness, ControlGroups, LocalServer, Machine, Program, Programs,
-    SecondReader,
+    self, Busyness, ControlGroups, LocalServer, Machine, Program, Programs, SecondReader,
 };
 use memtide_host::memory;
 use memtide_host::signal::StopFlag;
@@ -74,8 +73,6 @@ pub(crate) struct HostWorld {
     samples: Option<SampleOutlet>,
     /// The floors of the load, if they are wanted.
     floors: Option<Floors>,
-    /// Keeps idle CPUs awake until the run has ended, if that makes it steadier.
-    awake: Option<AwakeGuard>,
 }
 
 impl HostWorld {
@@ -96,7 +93,6 @@ impl HostWorld {
             supervisor: None,
             samples: None,
             floors: None,
-            awake: None,
         }
     }
 
@@ -232,9 +228,7 @@ impl World for HostWorld {
         if !is_plain || is_brief {
             return None;
         }
-        let Tried { choice, words, awake } = tried(serving, &self.guard, settings, lowered)?;
-        self.awake = awake;
-        Some((choice, words))
+        tried(serving, &self.guard, settings, lowered)
     }
 
     fn settle(&self, placement: &CpuPlacement) -> Result<(), Stop> {

@@ -273,3 +273,13 @@ fn a_walk_with_pauses_in_steps_has_a_row_with_the_times_of_its_gets_for_each_ste
     let plain = run_toml(Script::default(), &toml.replace("interval-times = true\n", ""));
     assert!(plain.record().intervals.iter().all(|row| row.gets.is_none()));
 }
+
+/// The schedule counts from the load's beginning, and its target is that of the window.
+#[test]
+fn the_target_of_a_wave_is_its_mean_rate_in_the_window() {
+    let toml = "server = 'unix:/s'\nwave = 'step:1k,3k,2k@500ms'\narrival = 'fixed'\nkeys = 100\n\
+                warmup = '1s'\nduration = '1500ms'\n";
+    let record = run_toml(Script::default(), toml).record().clone();
+    assert_eq!(record.totals.intended, 3_000);
+    assert_eq!(record.rate.target_per_s, Some(2_000.0));
+}
