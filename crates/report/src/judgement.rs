@@ -13,6 +13,8 @@ use memtide_record::{
 /// Largest number of goals in a short report, and of warnings, which goals leave less room for.
 const GOALS_MAX: usize = 3;
 const WARNINGS_MAX: usize = 2;
+/// Largest number of reasons in the last line of a short report.
+const REASONS_MAX: usize = 2;
 
 /// Adds goals, warnings, what to do next, and the last line. Unless it is to be `full`, only the
 /// first goals and warnings.
@@ -56,7 +58,8 @@ pub(crate) fn judgement(out: &mut TextLayout, record: &Record, full: bool) {
     if let Some((command, why)) = next(record) {
         continued(out, "next: ", &command, &format!("# {why}"));
     }
-    unbroken(out, "believable: ", "            ", &believable(record));
+    let words = believable_by(record, most(REASONS_MAX));
+    unbroken(out, "believable: ", "            ", &words);
 }
 
 /// What memtide, the kernel and the way to the server contribute, and which figures are near that.
@@ -122,6 +125,11 @@ fn subject(code: CheckKind) -> String {
 /// The last line, which programs and people search for: what spoils every figure, or the grade of
 /// each.
 pub(crate) fn believable(record: &Record) -> String {
+    believable_by(record, usize::MAX)
+}
+
+/// This line with the first reasons, at most `most` of them.
+fn believable_by(record: &Record, most: usize) -> String {
     let is_graded = record.slicing.is_some() && record.measured_s > 0.0;
     if is_graded && !record.believable.spoils_all() {
         return grades(record);
@@ -133,8 +141,13 @@ pub(crate) fn believable(record: &Record) -> String {
             None => "within the given bounds".to_owned(),
         },
         Verdict::No => {
-            let reasons: Vec<&str> =
-                record.believable.reasons.iter().map(|reason| reason.message.as_str()).collect();
+            let messages = record.believable.reasons.iter().map(|reason| reason.message.clone());
+            let mut reasons: Vec<String> = messages.collect();
+            let more = reasons.len().saturating_sub(most);
+            reasons.truncate(most);
+            if more > 0 {
+                reasons.push(format!("{}: see --full", counted(more as u64, "more reason")));
+            }
             match reasons.is_empty() {
                 true => "no — nothing was checked".to_owned(),
                 false => format!("no — {}", reasons.join("; ")),

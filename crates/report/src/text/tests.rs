@@ -5,7 +5,7 @@ use crate::fixture;
 use crate::fixture::{expect, text, text_at};
 use memtide_base::Span;
 use memtide_metrics::Histogram;
-use memtide_record::{Believable, Distribution, Totals};
+use memtide_record::{Believable, Distribution, Reason, Totals};
 use memtide_scenario::Kind;
 
 #[test]
@@ -170,6 +170,19 @@ fn on_a_terminal_every_line_fits_and_in_a_pipe_nothing_changes() {
     let at_80 = text_at(&fixture::open(), Some(80));
     let heading = at_80.lines().find(|line| line.starts_with("response ")).unwrap();
     assert!(heading.contains("p99.9") && !heading.contains("p99.99"), "{at_80}");
+}
+
+#[test]
+fn the_last_line_of_a_short_report_has_two_reasons_and_a_whole_one_has_all() {
+    let mut record = fixture::spoiled();
+    let reason = record.believable.reasons[0].clone();
+    let named = |name: &str| Reason { message: name.to_owned(), ..reason.clone() };
+    record.believable.reasons = ["a", "b", "c", "d"].map(named).to_vec();
+    let last = |text: String| text.lines().last().map(str::to_owned);
+    let whole = last(text(&record));
+    assert_eq!(whole.as_deref(), Some("believable: no — a; b; c; d"));
+    let brief = last(short(&record));
+    assert_eq!(brief.as_deref(), Some("believable: no — a; b; 2 more reasons: see --full"));
 }
 
 /// The answer alone, without a terminal.
