@@ -142,6 +142,19 @@ impl Browser {
     }
 }
 
+/// The record in a file that is written about when the page ends.
+fn written(path: &Path) -> Value {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        if let Ok(record) = serde_json::from_str(&text) {
+            return record;
+        }
+        assert!(Instant::now() < deadline, "{} was never whole", path.display());
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// What a page shows in the column of this name of its first table.
 const SHOWN: &str = "(name) => { const table = document.querySelector('#live table'); \
     const at = [...table.querySelectorAll('thead th')].findIndex((it) => it.textContent === name); \
@@ -174,8 +187,7 @@ fn browsers_draw_the_page_each_second_and_its_end_beside_others_that_misbehave()
     browser.ask(None, "Target.closeTarget", close);
     // The finished page takes the place of the live one, and has the figures of the record.
     browser.wait(&first, "document.getElementById('live') === null");
-    let record: Value =
-        serde_json::from_str(&fs::read_to_string(folder.join("r.json")).unwrap()).unwrap();
+    let record = written(&folder.join("r.json"));
     let shown = browser.value(
         &first,
         "[...document.querySelectorAll('tr[data-figures=\"response.all\"] td[data-name]')]\
