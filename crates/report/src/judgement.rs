@@ -141,10 +141,14 @@ fn believable_by(record: &Record, most: usize) -> String {
             None => "within the given bounds".to_owned(),
         },
         Verdict::No => {
-            let messages = record.believable.reasons.iter().map(|reason| reason.message.clone());
-            let mut reasons: Vec<String> = messages.collect();
+            let mut reasons: Vec<&Reason> = record.believable.reasons.iter().collect();
             let more = reasons.len().saturating_sub(most);
-            reasons.truncate(most);
+            if more > 0 {
+                // What spoils every figure comes before what widens one.
+                reasons.sort_by_key(|reason| reason.code.is_of_figures());
+                reasons.truncate(most);
+            }
+            let mut reasons: Vec<String> = reasons.iter().map(|it| it.message.clone()).collect();
             if more > 0 {
                 reasons.push(format!("{}: see --full", counted(more as u64, "more reason")));
             }

@@ -49,7 +49,7 @@ impl Believable {
 
 impl CheckKind {
     /// True if the ranges of figures say how far what this check found reaches.
-    pub(crate) const fn is_of_figures(self) -> bool {
+    pub const fn is_of_figures(self) -> bool {
         matches!(self, Self::GeneratorP50 | Self::GeneratorP99)
     }
 }

@@ -5,7 +5,7 @@ use crate::fixture;
 use crate::fixture::{expect, text, text_at};
 use memtide_base::Span;
 use memtide_metrics::Histogram;
-use memtide_record::{Believable, Distribution, Reason, Totals};
+use memtide_record::{Believable, CheckKind, Distribution, Reason, Totals};
 use memtide_scenario::Kind;
 
 #[test]
@@ -178,11 +178,16 @@ fn the_last_line_of_a_short_report_has_two_reasons_and_a_whole_one_has_all() {
     let reason = record.believable.reasons[0].clone();
     let named = |name: &str| Reason { message: name.to_owned(), ..reason.clone() };
     record.believable.reasons = ["a", "b", "c", "d"].map(named).to_vec();
+    assert!(!record.believable.reasons[0].code.is_of_figures());
     let last = |text: String| text.lines().last().map(str::to_owned);
     let whole = last(text(&record));
     assert_eq!(whole.as_deref(), Some("believable: no — a; b; c; d"));
     let brief = last(short(&record));
     assert_eq!(brief.as_deref(), Some("believable: no — a; b; 2 more reasons: see --full"));
+    // What only widens a figure comes last.
+    record.believable.reasons[0].code = CheckKind::GeneratorP50;
+    let brief = last(short(&record));
+    assert_eq!(brief.as_deref(), Some("believable: no — b; c; 2 more reasons: see --full"));
 }
 
 /// The answer alone, without a terminal.
