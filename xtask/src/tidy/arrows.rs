@@ -18,6 +18,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("engine", "base codec workload metrics", ""),
     ("scenario", "base workload metrics", "serde serde_json toml strsim sha2"),
     ("record", "base workload metrics belief scenario", "serde serde_json serde_path_to_error"),
+    ("merge", "base metrics scenario record", "serde_json"),
     ("host", "base workload metrics engine server", "rustix socket2 signal-hook libc io-uring"),
     ("tls", "base codec engine", "rustls rcgen"),
     ("sim", "base workload metrics engine server", ""),
@@ -29,7 +30,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ),
     (
         "cluster",
-        "base scenario record",
+        "base scenario record merge",
         "prost tonic tonic-prost tokio tokio-rustls hyper hyper-util rcgen ring subtle ipnet \
          rustix toml",
     ),
@@ -41,8 +42,8 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("compat", "base metrics scenario record", ""),
     (
         "memtide",
-        "base workload server engine scenario record belief host run report sinks sim compat \
-         cluster tls",
+        "base workload server engine scenario record merge belief host run report sinks sim \
+         compat cluster tls",
         "clap clap_complete clap_mangen glob serde_json",
     ),
     ("xtask", "", "clap proc-macro2 rustix serde_json signal-hook"),

@@ -4,7 +4,8 @@ use crate::exit::{FAILED, Stop, unwritable};
 use crate::output::{complain, show, text_options};
 use crate::session::outlets::close;
 use clap::ArgMatches;
-use memtide_record::{Event, GoalResult, MergeError, Merging, Record, Scenarios};
+use memtide_merge::{MergeError, Merging, Scenarios};
+use memtide_record::{Event, GoalResult, Record};
 use memtide_report::text_for;
 use memtide_scenario::{Layer, Origin, OutputKind, Outputs, Settings, field};
 use memtide_sinks::{

@@ -42,7 +42,7 @@ pub(super) const GROUPS: [Group; 8] = [
             "crates/run/src/doctor",
             "crates/run/src/survey",
             "crates/record/src/agreement",
-            "crates/record/src/merge/judgement",
+            "crates/merge/src/judgement",
         ],
         words_min: 2,
         ..GROUP
@@ -82,7 +82,7 @@ pub(super) const GROUPS: [Group; 8] = [
     },
     Group {
         title: "Errors: program, files and merging",
-        files: &["crates/memtide/src/", "crates/record/src/merge", "crates/sinks/src/"],
+        files: &["crates/memtide/src/", "crates/merge/src/", "crates/sinks/src/"],
         ..GROUP
     },
     Group {
