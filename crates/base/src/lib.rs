@@ -14,7 +14,6 @@ pub mod rng;
 pub mod units;
 mod socket;
 mod sentence;
-mod worded;
 pub mod time;
 pub mod id;
 

@@ -7,11 +7,7 @@ use memtide_metrics::{Answer, Fate, Shape, TallySum};
 use std::thread;
 
 fn shape() -> Shape {
-    Shape {
-        slice_width: Span::from_ms(10),
-        cells: 4,
-        ..Shape::default()
-    }
+    Shape { slice_width: Span::from_ms(10), cells: 4, ..Shape::default() }
 }
 
 fn report(last_settled_ns: u64) -> WorkerReport {
