@@ -30,87 +30,34 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} must be a whole number, not '{text}'")))
 }
 
-#[test]
-fn reply_decoder() {
-    run(memtide_fuzz::reply_decoder, &REPLIES);
+/// Declares a test for each target: the function that it calls, and the words of its inputs.
+macro_rules! targets {
+    ($(#[test] fn $name:ident: $target:ident, $words:ident;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                run(memtide_fuzz::$target, &$words);
+            }
+        )*
+    };
 }
 
-#[test]
-fn request_decoder() {
-    run(memtide_fuzz::request_decoder, &REQUESTS);
-}
-
-#[test]
-fn meta_answers() {
-    run(memtide_fuzz::meta_answers, &META_ANSWERS);
-}
-
-#[test]
-fn meta_requests() {
-    run(memtide_fuzz::request_decoder, &META_REQUESTS);
-}
-
-#[test]
-fn meta_session() {
-    run(memtide_fuzz::meta_session, &META_REQUESTS);
-}
-
-#[test]
-fn answer_frames() {
-    run(memtide_fuzz::answer_frames, &ANSWER_FRAMES);
-}
-
-#[test]
-fn request_frames() {
-    run(memtide_fuzz::request_frames, &REQUEST_FRAMES);
-}
-
-#[test]
-fn frames_session() {
-    run(memtide_fuzz::frames_session, &REQUEST_FRAMES);
-}
-
-#[test]
-fn session() {
-    run(memtide_fuzz::session, &REQUESTS);
-}
-
-#[test]
-fn scenario_toml() {
-    run(memtide_fuzz::scenario_toml, &SCENARIOS);
-}
-
-#[test]
-fn from_agent() {
-    run(memtide_fuzz::from_agent, &FROM_AGENT);
-}
-
-#[test]
-fn to_agent() {
-    run(memtide_fuzz::to_agent, &TO_AGENT);
-}
-
-#[test]
-fn law_words() {
-    run(memtide_fuzz::law_words, &LAWS);
-}
-
-#[test]
-fn join_file() {
-    run(memtide_fuzz::join_file, &JOINS);
-}
-
-#[test]
-fn tls_client() {
-    run(memtide_fuzz::tls_client, &RECORDS);
-}
-
-#[test]
-fn tls_server() {
-    run(memtide_fuzz::tls_server, &RECORDS);
-}
-
-#[test]
-fn tls_damaged() {
-    run(memtide_fuzz::tls_damaged, &RECORDS);
+targets! {
+    #[test] fn reply_decoder: reply_decoder, REPLIES;
+    #[test] fn request_decoder: request_decoder, REQUESTS;
+    #[test] fn meta_answers: meta_answers, META_ANSWERS;
+    #[test] fn meta_requests: request_decoder, META_REQUESTS;
+    #[test] fn meta_session: meta_session, META_REQUESTS;
+    #[test] fn answer_frames: answer_frames, ANSWER_FRAMES;
+    #[test] fn request_frames: request_frames, REQUEST_FRAMES;
+    #[test] fn frames_session: frames_session, REQUEST_FRAMES;
+    #[test] fn session: session, REQUESTS;
+    #[test] fn scenario_toml: scenario_toml, SCENARIOS;
+    #[test] fn from_agent: from_agent, FROM_AGENT;
+    #[test] fn to_agent: to_agent, TO_AGENT;
+    #[test] fn law_words: law_words, LAWS;
+    #[test] fn join_file: join_file, JOINS;
+    #[test] fn tls_client: tls_client, RECORDS;
+    #[test] fn tls_server: tls_server, RECORDS;
+    #[test] fn tls_damaged: tls_damaged, RECORDS;
 }

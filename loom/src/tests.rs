@@ -34,18 +34,7 @@ fn tally() -> Box<Tally> {
         slots: vec![false],
         response: vec![false],
         service: vec![false],
-        segments: 1,
-        servers: 1,
-        row_width: Span::from_s(1),
-        rows_max: 1024,
-        row_gets: Vec::new(),
-        slice_width: Span::from_s(1),
-        cells: 1,
-        depth: 1,
-        churn: false,
-        message_sizes: false,
-        item_figures: false,
-        bounds: false,
+        ..Shape::default()
     };
     Box::new(Tally::new(&shape))
 }

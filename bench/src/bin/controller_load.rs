@@ -78,17 +78,9 @@ fn shape() -> Shape {
         response: used.clone(),
         service: used,
         segments: 3,
-        servers: 1,
-        row_width: Span::from_s(1),
-        rows_max: 1_024,
-        row_gets: Vec::new(),
         slice_width: Span::from_ms(150),
         cells: 10,
-        depth: 1,
-        churn: false,
-        message_sizes: false,
-        item_figures: false,
-        bounds: false,
+        ..Shape::default()
     }
 }
 

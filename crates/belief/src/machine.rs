@@ -3,6 +3,7 @@
 
 use memtide_base::Span;
 use memtide_base::units::{format_bytes, format_percent, format_span, format_whole};
+use memtide_base::worded;
 use memtide_metrics::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -28,30 +29,24 @@ const CONNECTIONS: u64 = 64;
 /// CPUs that memtide itself keeps busy, beside the threads of a server on the same machine.
 const WORKERS: f64 = 1.0;
 
-/// A condition of a machine of which a run warns, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spoiler {
-    /// Fewer than two CPUs for a worker and a server on the same machine.
-    SharedCpu,
-    /// Other threads have a worker's CPU.
-    CpuTaken,
-    /// The hypervisor withholds CPU time.
-    CpuStolen,
-    /// Fewer files may be open than the connections need.
-    FileLimit,
+worded! {
+    /// A condition of a machine of which a run warns, too.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Spoiler {
+        /// Fewer than two CPUs for a worker and a server on the same machine.
+        SharedCpu = "shared_cpu",
+        /// Other threads have a worker's CPU.
+        CpuTaken = "cpu_taken",
+        /// The hypervisor withholds CPU time.
+        CpuStolen = "cpu_stolen",
+        /// Fewer files may be open than the connections need.
+        FileLimit = "file_limit",
+    }
+    /// The code of the run's warning.
+    pub const fn code;
 }
 
 impl Spoiler {
-    /// The code of the run's warning.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::SharedCpu => "shared_cpu",
-            Self::CpuTaken => "cpu_taken",
-            Self::CpuStolen => "cpu_stolen",
-            Self::FileLimit => "file_limit",
-        }
-    }
-
     /// Remedy, before a run and after it.
     pub const fn remedy(self) -> &'static str {
         match self {

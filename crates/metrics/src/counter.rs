@@ -32,25 +32,21 @@ macro_rules! classes {
             $($(#[doc = $doc:tt])* $class:ident = $word:expr;)*
         }
     ) => {
-        $(#[doc = $about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $name {
-            $($(#[doc = $doc])* $class,)*
+        memtide_base::worded! {
+            $(#[doc = $about])*
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub enum $name {
+                $($(#[doc = $doc])* $class = $word,)*
+            }
+            /// The name in a record.
+            pub const fn name;
+            /// Every class, in the order of its counters.
+            pub const ALL;
         }
 
         impl $name {
             /// The number of classes.
-            pub const COUNT: usize = [$(Self::$class),*].len();
-
-            /// Every class, in the order of its counters.
-            pub const ALL: [Self; Self::COUNT] = [$(Self::$class),*];
-
-            /// The name in a record.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$class => $word,)*
-                }
-            }
+            pub const COUNT: usize = Self::ALL.len();
         }
     };
 }

@@ -42,6 +42,30 @@ pub struct Shape {
     pub bounds: bool,
 }
 
+impl Default for Shape {
+    /// The smallest shape: one slot whose times are recorded, one segment, one server and one cell,
+    /// with rows and slices of a second.
+    fn default() -> Self {
+        Self {
+            slots: vec![true],
+            response: vec![true],
+            service: vec![true],
+            segments: 1,
+            servers: 1,
+            row_width: Span::from_s(1),
+            rows_max: 1024,
+            row_gets: Vec::new(),
+            slice_width: Span::from_s(1),
+            cells: 1,
+            depth: 1,
+            churn: false,
+            message_sizes: false,
+            item_figures: false,
+            bounds: false,
+        }
+    }
+}
+
 /// The distributions of the measured operations, as a worker records them or as a run sums them up.
 #[derive(Clone, Debug)]
 pub struct Times<H> {

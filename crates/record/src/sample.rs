@@ -8,7 +8,7 @@ mod wrong_value;
 pub use column::{CellForm, Column};
 pub use wrong_value::{WrongValue, WrongValues};
 
-use memtide_base::Instant;
+use memtide_base::{Instant, worded};
 use memtide_scenario::Kind;
 
 /// One measured operation. Instants count from the start of the process.
@@ -75,44 +75,32 @@ impl Sample {
     }
 }
 
-/// Outcome of one operation. Every intended operation has exactly one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SampleOutcome {
-    /// Every requested key was found.
-    Hit,
-    /// A requested key was missing.
-    Miss,
-    /// Answered, and not a read: a store, delete, touch or count, whether or not it took effect.
-    Answered,
-    /// The server replied with an error.
-    Failed,
-    /// No complete answer by its deadline.
-    TimedOut,
-    /// Its connection was lost before the answer.
-    Lost,
-    /// Never sent: every connection was full, and the scenario says to drop.
-    Dropped,
-    /// Sent as a request without a reply.
-    Unacknowledged,
-    /// The run ended before its outcome was known.
-    Abandoned,
-}
-
-impl SampleOutcome {
-    /// Name of the outcome in a sample file.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Hit => "hit",
-            Self::Miss => "miss",
-            Self::Answered => "answered",
-            Self::Failed => "failed",
-            Self::TimedOut => "timed_out",
-            Self::Lost => "lost",
-            Self::Dropped => "dropped",
-            Self::Unacknowledged => "unacknowledged",
-            Self::Abandoned => "abandoned",
-        }
+worded! {
+    /// Outcome of one operation. Every intended operation has exactly one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum SampleOutcome {
+        /// Every requested key was found.
+        Hit = "hit",
+        /// A requested key was missing.
+        Miss = "miss",
+        /// Answered, and not a read: a store, delete, touch or count, whether or not it took
+        /// effect.
+        Answered = "answered",
+        /// The server replied with an error.
+        Failed = "failed",
+        /// No complete answer by its deadline.
+        TimedOut = "timed_out",
+        /// Its connection was lost before the answer.
+        Lost = "lost",
+        /// Never sent: every connection was full, and the scenario says to drop.
+        Dropped = "dropped",
+        /// Sent as a request without a reply.
+        Unacknowledged = "unacknowledged",
+        /// The run ended before its outcome was known.
+        Abandoned = "abandoned",
     }
+    /// Name of the outcome in a sample file.
+    pub const fn name;
 }
 
 #[cfg(test)]

@@ -8,91 +8,59 @@ pub(crate) use effect::{Late, Scene, Versions};
 use crate::word::{Word, WordError};
 use memtide_base::rng::{self, Stream};
 use memtide_base::units::parse_fraction;
+use memtide_base::worded;
 use memtide_codec::text::encode;
 use memtide_codec::{Reply, Verb};
 use std::fmt;
 use std::str::FromStr;
 
-/// One kind of fault. The command is carried out and counted all the same: a fault changes what the
-/// client receives, never the server's items.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultKind {
-    /// The connection is reset when the answer should leave.
-    Reset,
-    /// Neither this request nor anything after it on the connection is answered.
-    Stall,
-    /// A new connection is reset at once. The rate is a share of connections, not of requests.
-    Refuse,
-    /// A value lacks its end, and its header states the shorter length.
-    Truncate,
-    /// One bit of one byte of a value is wrong.
-    Flip,
-    /// A key is answered with another key's value.
-    OtherKey,
-    /// A key is answered with its previous value, if the present value was stored (and the store
-    /// acknowledged) at least 100 ms ago.
-    Stale,
-    /// A value that exists is answered as a miss.
-    ExpireEarly,
-    /// A value that has expired is returned. Only the first request after the expiry can be struck,
-    /// because it makes the server forget the value.
-    ExpireLate,
-    /// A `SERVER_ERROR` in place of the answer.
-    ServerError,
-    /// A line that is no valid answer, in place of the answer.
-    Garbage,
-    /// A datagram does not leave. The rates of this kind and the next three are shares of the
-    /// datagrams of answers, not of requests.
-    UdpLoss,
-    /// A datagram leaves twice, one right after the other.
-    UdpDuplicate,
-    /// A datagram leaves after one that should follow it; it must not be the last of its answer.
-    UdpDisorder,
-    /// A datagram leaves after the next answer to the same client.
-    UdpLate,
+worded! {
+    /// One kind of fault. The command is carried out and counted all the same: a fault changes what
+    /// the client receives, never the server's items.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum FaultKind {
+        /// The connection is reset when the answer should leave.
+        Reset = "reset",
+        /// Neither this request nor anything after it on the connection is answered.
+        Stall = "stall",
+        /// A new connection is reset at once. The rate is a share of connections, not of requests.
+        Refuse = "refuse",
+        /// A value lacks its end, and its header states the shorter length.
+        Truncate = "truncate",
+        /// One bit of one byte of a value is wrong.
+        Flip = "flip",
+        /// A key is answered with another key's value.
+        OtherKey = "other-key",
+        /// A key is answered with its previous value, if the present value was stored (and the
+        /// store acknowledged) at least 100 ms ago.
+        Stale = "stale",
+        /// A value that exists is answered as a miss.
+        ExpireEarly = "expire-early",
+        /// A value that has expired is returned. Only the first request after the expiry can be
+        /// struck, because it makes the server forget the value.
+        ExpireLate = "expire-late",
+        /// A `SERVER_ERROR` in place of the answer.
+        ServerError = "server-error",
+        /// A line that is no valid answer, in place of the answer.
+        Garbage = "garbage",
+        /// A datagram does not leave. The rates of this kind and the next three are shares of the
+        /// datagrams of answers, not of requests.
+        UdpLoss = "udp-loss",
+        /// A datagram leaves twice, one right after the other.
+        UdpDuplicate = "udp-duplicate",
+        /// A datagram leaves after one that should follow it; it must not be the last of its
+        /// answer.
+        UdpDisorder = "udp-disorder",
+        /// A datagram leaves after the next answer to the same client.
+        UdpLate = "udp-late",
+    }
+    /// The kind's name in a list of faults.
+    pub const fn word;
+    /// Every kind, in the order of `stats faults`.
+    pub const ALL;
 }
 
 impl FaultKind {
-    /// Every kind, in the order of `stats faults`.
-    pub const ALL: [Self; 15] = [
-        Self::Reset,
-        Self::Stall,
-        Self::Refuse,
-        Self::Truncate,
-        Self::Flip,
-        Self::OtherKey,
-        Self::Stale,
-        Self::ExpireEarly,
-        Self::ExpireLate,
-        Self::ServerError,
-        Self::Garbage,
-        Self::UdpLoss,
-        Self::UdpDuplicate,
-        Self::UdpDisorder,
-        Self::UdpLate,
-    ];
-
-    /// The kind's name in a list of faults.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Reset => "reset",
-            Self::Stall => "stall",
-            Self::Refuse => "refuse",
-            Self::Truncate => "truncate",
-            Self::Flip => "flip",
-            Self::OtherKey => "other-key",
-            Self::Stale => "stale",
-            Self::ExpireEarly => "expire-early",
-            Self::ExpireLate => "expire-late",
-            Self::ServerError => "server-error",
-            Self::Garbage => "garbage",
-            Self::UdpLoss => "udp-loss",
-            Self::UdpDuplicate => "udp-duplicate",
-            Self::UdpDisorder => "udp-disorder",
-            Self::UdpLate => "udp-late",
-        }
-    }
-
     /// True if this kind can strike an answer to `verb`; no kind strikes commands without a key.
     fn can_strike(self, verb: Verb) -> bool {
         use Verb::{FlushAll, Gat, Gats, Get, Gets, Quit, Stats, Verbosity, Version};

@@ -3,11 +3,33 @@
 
 use crate::reply::ErrorKind;
 
-/// A command ("Command Opcodes"). A quiet command is answered only when there is something to
-/// report: a quiet retrieval on a hit, any other quiet command on failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Opcode {
+/// Declares the commands with their numbers; a quiet one names the form that is always answered.
+macro_rules! opcodes {
+    ($($(#[doc = $doc:literal])* $opcode:ident = $number:literal $(quiet $loud:ident)?,)*) => {
+        /// A command ("Command Opcodes"). A quiet command is answered only when there is something
+        /// to report: a quiet retrieval on a hit, any other quiet command on failure.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Opcode {
+            $($(#[doc = $doc])* $opcode = $number,)*
+        }
+
+        impl Opcode {
+            /// Every command, in the order of its number.
+            pub const ALL: [Self; [$($number),*].len()] = [$(Self::$opcode),*];
+
+            /// The form of this command that is always answered.
+            pub const fn loud(self) -> Self {
+                match self {
+                    $($(Self::$opcode => Self::$loud,)?)*
+                    loud => loud,
+                }
+            }
+        }
+    };
+}
+
+opcodes! {
     /// Read a value.
     Get = 0x00,
     /// Store unconditionally, or only if the cas number is still valid.
@@ -27,7 +49,7 @@ pub enum Opcode {
     /// Remove all items.
     Flush = 0x08,
     /// Get, quiet.
-    GetQ = 0x09,
+    GetQ = 0x09 quiet Get,
     /// Do nothing. Its answer shows that all commands before it are done.
     Noop = 0x0a,
     /// Read the server's version.
@@ -35,7 +57,7 @@ pub enum Opcode {
     /// Get whose answer repeats the key.
     GetK = 0x0c,
     /// Get whose answer repeats the key, quiet.
-    GetKQ = 0x0d,
+    GetKQ = 0x0d quiet GetK,
     /// Append to a value.
     Append = 0x0e,
     /// Prepend to a value.
@@ -43,25 +65,25 @@ pub enum Opcode {
     /// Read the server's counters.
     Stat = 0x10,
     /// Set, quiet.
-    SetQ = 0x11,
+    SetQ = 0x11 quiet Set,
     /// Add, quiet.
-    AddQ = 0x12,
+    AddQ = 0x12 quiet Add,
     /// Replace, quiet.
-    ReplaceQ = 0x13,
+    ReplaceQ = 0x13 quiet Replace,
     /// Delete, quiet.
-    DeleteQ = 0x14,
+    DeleteQ = 0x14 quiet Delete,
     /// Increment, quiet.
-    IncrementQ = 0x15,
+    IncrementQ = 0x15 quiet Increment,
     /// Decrement, quiet.
-    DecrementQ = 0x16,
+    DecrementQ = 0x16 quiet Decrement,
     /// Quit, quiet.
-    QuitQ = 0x17,
+    QuitQ = 0x17 quiet Quit,
     /// Flush, quiet.
-    FlushQ = 0x18,
+    FlushQ = 0x18 quiet Flush,
     /// Append, quiet.
-    AppendQ = 0x19,
+    AppendQ = 0x19 quiet Append,
     /// Prepend, quiet.
-    PrependQ = 0x1a,
+    PrependQ = 0x1a quiet Prepend,
     /// Set the server's log level.
     Verbosity = 0x1b,
     /// Set a new expiry.
@@ -69,7 +91,7 @@ pub enum Opcode {
     /// Read a value and set a new expiry.
     Gat = 0x1d,
     /// Gat, quiet.
-    GatQ = 0x1e,
+    GatQ = 0x1e quiet Gat,
     /// List the SASL mechanisms.
     SaslList = 0x20,
     /// Begin SASL authentication.
@@ -79,50 +101,10 @@ pub enum Opcode {
     /// Gat whose answer repeats the key.
     GatK = 0x23,
     /// Gat whose answer repeats the key, quiet.
-    GatKQ = 0x24,
+    GatKQ = 0x24 quiet GatK,
 }
 
 impl Opcode {
-    /// Every command, in the order of its number.
-    pub const ALL: [Self; 36] = [
-        Self::Get,
-        Self::Set,
-        Self::Add,
-        Self::Replace,
-        Self::Delete,
-        Self::Increment,
-        Self::Decrement,
-        Self::Quit,
-        Self::Flush,
-        Self::GetQ,
-        Self::Noop,
-        Self::Version,
-        Self::GetK,
-        Self::GetKQ,
-        Self::Append,
-        Self::Prepend,
-        Self::Stat,
-        Self::SetQ,
-        Self::AddQ,
-        Self::ReplaceQ,
-        Self::DeleteQ,
-        Self::IncrementQ,
-        Self::DecrementQ,
-        Self::QuitQ,
-        Self::FlushQ,
-        Self::AppendQ,
-        Self::PrependQ,
-        Self::Verbosity,
-        Self::Touch,
-        Self::Gat,
-        Self::GatQ,
-        Self::SaslList,
-        Self::SaslAuth,
-        Self::SaslStep,
-        Self::GatK,
-        Self::GatKQ,
-    ];
-
     /// The command with this number; `None` if there is none.
     pub fn from_byte(byte: u8) -> Option<Self> {
         // 0x1f is not assigned, nor is anything above 0x24.
@@ -137,27 +119,6 @@ impl Opcode {
     /// True if the command is answered only when there is something to report.
     pub const fn is_quiet(self) -> bool {
         self as u8 != self.loud() as u8
-    }
-
-    /// The form of this command that is always answered.
-    pub const fn loud(self) -> Self {
-        match self {
-            Self::GetQ => Self::Get,
-            Self::GetKQ => Self::GetK,
-            Self::SetQ => Self::Set,
-            Self::AddQ => Self::Add,
-            Self::ReplaceQ => Self::Replace,
-            Self::DeleteQ => Self::Delete,
-            Self::IncrementQ => Self::Increment,
-            Self::DecrementQ => Self::Decrement,
-            Self::QuitQ => Self::Quit,
-            Self::FlushQ => Self::Flush,
-            Self::AppendQ => Self::Append,
-            Self::PrependQ => Self::Prepend,
-            Self::GatQ => Self::Gat,
-            Self::GatKQ => Self::GatK,
-            loud => loud,
-        }
     }
 
     /// True if an answer to the command can carry a value.

@@ -1,7 +1,7 @@
 //! A command line of twemperf as decided values, with nothing left to parse.
 
 use super::distribution::Distribution;
-use memtide_base::Span;
+use memtide_base::{Span, worded};
 
 /// The decided values of a command line.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,31 +76,37 @@ pub struct Sizes {
     pub size_max: u64,
 }
 
-/// A command of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// `get`.
-    Get,
-    /// `gets`.
-    Gets,
-    /// `delete`.
-    Delete,
-    /// `cas`, always with the unique number 1.
-    Cas,
-    /// `set`.
-    Set,
-    /// `add`.
-    Add,
-    /// `replace`.
-    Replace,
-    /// `append`.
-    Append,
-    /// `prepend`.
-    Prepend,
-    /// `incr`.
-    Incr,
-    /// `decr`.
-    Decr,
+worded! {
+    /// A command of a call.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Method {
+        /// `get`.
+        Get = "get",
+        /// `gets`.
+        Gets = "gets",
+        /// `delete`.
+        Delete = "delete",
+        /// `cas`, always with the unique number 1.
+        Cas = "cas",
+        /// `set`.
+        Set = "set",
+        /// `add`.
+        Add = "add",
+        /// `replace`.
+        Replace = "replace",
+        /// `append`.
+        Append = "append",
+        /// `prepend`.
+        Prepend = "prepend",
+        /// `incr`.
+        Incr = "incr",
+        /// `decr`.
+        Decr = "decr",
+    }
+    /// The word on the command line and on the wire.
+    pub const fn name;
+    /// All commands.
+    pub const ALL;
 }
 
 /// The keys of the calls: the prefix, then a number of at least eight hexadecimal digits in lower
@@ -158,38 +164,6 @@ pub struct Output {
 }
 
 impl Method {
-    /// All commands.
-    pub const ALL: [Self; 11] = [
-        Self::Get,
-        Self::Gets,
-        Self::Delete,
-        Self::Cas,
-        Self::Set,
-        Self::Add,
-        Self::Replace,
-        Self::Append,
-        Self::Prepend,
-        Self::Incr,
-        Self::Decr,
-    ];
-
-    /// The word on the command line and on the wire.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Get => "get",
-            Self::Gets => "gets",
-            Self::Delete => "delete",
-            Self::Cas => "cas",
-            Self::Set => "set",
-            Self::Add => "add",
-            Self::Replace => "replace",
-            Self::Append => "append",
-            Self::Prepend => "prepend",
-            Self::Incr => "incr",
-            Self::Decr => "decr",
-        }
-    }
-
     /// True if it requests a value.
     pub const fn is_retrieval(self) -> bool {
         matches!(self, Self::Get | Self::Gets)

@@ -7,23 +7,7 @@ use memtide_metrics::{Answer, Fate, Shape, TallySum};
 use std::thread;
 
 fn shape() -> Shape {
-    Shape {
-        slots: vec![true],
-        response: vec![true],
-        service: vec![true],
-        segments: 1,
-        servers: 1,
-        row_width: Span::from_s(1),
-        rows_max: 1024,
-        row_gets: Vec::new(),
-        slice_width: Span::from_ms(10),
-        cells: 4,
-        depth: 1,
-        churn: false,
-        message_sizes: false,
-        item_figures: false,
-        bounds: false,
-    }
+    Shape { slice_width: Span::from_ms(10), cells: 4, ..Shape::default() }
 }
 
 fn report(last_settled_ns: u64) -> WorkerReport {

@@ -9,17 +9,13 @@ fn shape() -> Shape {
         response: vec![true, false, true],
         service: vec![true, false, false],
         segments: 3,
-        servers: 1,
-        row_width: Span::from_s(1),
-        rows_max: 1024,
         row_gets: vec![0],
         slice_width: Span::from_ms(400),
         cells: 3,
         depth: 4,
-        churn: false,
         message_sizes: true,
-        item_figures: false,
         bounds: true,
+        ..Shape::default()
     }
 }
 

@@ -7,6 +7,7 @@ mod verification;
 
 pub use verification::VerificationCounts;
 
+use memtide_base::worded;
 use memtide_metrics::counter::{Counters, DatagramClass, ErrorClass, ReplyClass};
 use memtide_metrics::interval::ConnectionCounters;
 use memtide_scenario::Kind;
@@ -16,32 +17,24 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A part of a run, in the order of time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// Filling the server.
-    #[default]
-    Load,
-    /// Load before the measured window.
-    Warmup,
-    /// The measured window.
-    Measure,
-    /// The time after the measured window, while its last operations end.
-    Cooldown,
-}
-
-impl Phase {
-    /// Name in records and progress lines.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Load => "load",
-            Self::Warmup => "warmup",
-            Self::Measure => "measure",
-            Self::Cooldown => "cooldown",
-        }
+worded! {
+    /// A part of a run, in the order of time.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[cfg_attr(test, derive(JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum Phase {
+        /// Filling the server.
+        #[default]
+        Load = "load",
+        /// Load before the measured window.
+        Warmup = "warmup",
+        /// The measured window.
+        Measure = "measure",
+        /// The time after the measured window, while its last operations end.
+        Cooldown = "cooldown",
     }
+    /// Name in records and progress lines.
+    pub const fn name;
 }
 
 impl fmt::Display for Phase {

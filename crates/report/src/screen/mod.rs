@@ -8,6 +8,7 @@ mod plots;
 
 use crate::live::{Live, Suspect, time_word};
 use crate::number::{or_none, rate, time, whole};
+use memtide_base::worded;
 use memtide_record::{Grade, SettledCounts};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -15,40 +16,30 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph, Widget};
 
-/// A part of the run that fills the screen below the summary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Panel {
-    /// Rates, percentiles and the heat map together.
-    #[default]
-    Overview,
-    /// The heat map of response times.
-    Heat,
-    /// Kinds of operation, servers, and what the servers say of themselves.
-    Parts,
-    /// memtide's workers and their machine.
-    Machine,
-    /// Steps of a search or scan, or pairs of a trial.
-    Steps,
-    /// The agents that make the load.
-    Agents,
+worded! {
+    /// A part of the run that fills the screen below the summary.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Panel {
+        /// Rates, percentiles and the heat map together.
+        #[default]
+        Overview = "overview",
+        /// The heat map of response times.
+        Heat = "heat map",
+        /// Kinds of operation, servers, and what the servers say of themselves.
+        Parts = "kinds and servers",
+        /// memtide's workers and their machine.
+        Machine = "memtide's machine",
+        /// Steps of a search or scan, or pairs of a trial.
+        Steps = "steps",
+        /// The agents that make the load.
+        Agents = "agents",
+    }
+    const fn name;
+    /// All panels, in the order of their keys, from 1.
+    pub const ALL;
 }
 
 impl Panel {
-    /// All panels, in the order of their keys, from 1.
-    pub const ALL: [Self; 6] =
-        [Self::Overview, Self::Heat, Self::Parts, Self::Machine, Self::Steps, Self::Agents];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Overview => "overview",
-            Self::Heat => "heat map",
-            Self::Parts => "kinds and servers",
-            Self::Machine => "memtide's machine",
-            Self::Steps => "steps",
-            Self::Agents => "agents",
-        }
-    }
-
     /// The panel of a key from 1 to 6.
     pub fn of_key(key: char) -> Option<Self> {
         let number = usize::try_from(key.to_digit(10)?).ok()?;

@@ -20,6 +20,7 @@ pub use layer::{FieldError, Layer, Origin, given_fields, scenario_file};
 
 use self::parse::member;
 use crate::scenario::{Outputs, Placement, Scenario, Settings};
+use memtide_base::worded;
 
 /// One field of a scenario.
 #[derive(Clone, Copy)]
@@ -74,61 +75,35 @@ pub enum AgentRule {
     Meeting,
 }
 
-/// A group of fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Section {
-    /// Which servers to measure, and how to reach them.
-    Target,
-    /// Connections, clients and their pipelines.
-    Connections,
-    /// How much load to send, and when.
-    Load,
-    /// Keys, values and operations.
-    Data,
-    /// Goals, and what is recorded.
-    Measurement,
-    /// Checks of the values that servers return.
-    Verification,
-    /// Where results go.
-    Output,
-    /// Connections that are opened and closed as part of the load.
-    Churn,
-    /// How this machine runs the workers.
-    Machine,
-    /// Share of the run that this process carries out, and how shares begin together.
-    Placement,
-}
-
-impl Section {
-    /// Every section, in the order of help and docs.
-    pub const ALL: [Self; 10] = [
-        Self::Target,
-        Self::Connections,
-        Self::Load,
-        Self::Data,
-        Self::Measurement,
-        Self::Verification,
-        Self::Output,
-        Self::Churn,
-        Self::Machine,
-        Self::Placement,
-    ];
-
-    /// The heading.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::Target => "Target",
-            Self::Connections => "Connections",
-            Self::Load => "Load",
-            Self::Data => "Data",
-            Self::Measurement => "Measurement",
-            Self::Verification => "Verification",
-            Self::Output => "Output",
-            Self::Churn => "Connection churn",
-            Self::Machine => "Client machine",
-            Self::Placement => "Several machines",
-        }
+worded! {
+    /// A group of fields.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Section {
+        /// Which servers to measure, and how to reach them.
+        Target = "Target",
+        /// Connections, clients and their pipelines.
+        Connections = "Connections",
+        /// How much load to send, and when.
+        Load = "Load",
+        /// Keys, values and operations.
+        Data = "Data",
+        /// Goals, and what is recorded.
+        Measurement = "Measurement",
+        /// Checks of the values that servers return.
+        Verification = "Verification",
+        /// Where results go.
+        Output = "Output",
+        /// Connections that are opened and closed as part of the load.
+        Churn = "Connection churn",
+        /// How this machine runs the workers.
+        Machine = "Client machine",
+        /// Share of the run that this process carries out, and how shares begin together.
+        Placement = "Several machines",
     }
+    /// The heading.
+    pub const fn title;
+    /// Every section, in the order of help and docs.
+    pub const ALL;
 }
 
 /// The fields that most runs need, which `--help` describes first.

@@ -3,20 +3,27 @@
 //! Widths and labels are those of the programs' sources; none is invented here.
 
 use crate::mutilate::rows::Face;
+use memtide_base::worded;
 use std::fmt;
 use std::str::FromStr;
 
-/// The program whose output is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// mutilate 0.1, as its last sources print: eight statistics, with the deviation.
-    Mutilate,
-    /// mutilate as on its page of 2012: eight statistics, without the deviation.
-    Mutilate2012,
-    /// memcache-perf, `mcperf` 0.3: fifteen statistics.
-    Mcperf,
-    /// memcache-perf-dynamic: the statistics of `mcperf`, with the time of day.
-    McperfDynamic,
+worded! {
+    /// The program whose output is printed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Format {
+        /// mutilate 0.1, as its last sources print: eight statistics, with the deviation.
+        Mutilate = "mutilate",
+        /// mutilate as on its page of 2012: eight statistics, without the deviation.
+        Mutilate2012 = "mutilate-2012",
+        /// memcache-perf, `mcperf` 0.3: fifteen statistics.
+        Mcperf = "mcperf",
+        /// memcache-perf-dynamic: the statistics of `mcperf`, with the time of day.
+        McperfDynamic = "mcperf-dynamic",
+    }
+    /// The word of `--format`.
+    pub const fn name;
+    /// Every format.
+    pub const ALL;
 }
 
 /// A statistic of a distribution.
@@ -87,20 +94,6 @@ impl Format {
             Face::Mutilate => Self::Mutilate,
             Face::Mcperf => Self::Mcperf,
             Face::McperfDynamic => Self::McperfDynamic,
-        }
-    }
-
-    /// Every format.
-    pub const ALL: [Self; 4] =
-        [Self::Mutilate, Self::Mutilate2012, Self::Mcperf, Self::McperfDynamic];
-
-    /// The word of `--format`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Mutilate => "mutilate",
-            Self::Mutilate2012 => "mutilate-2012",
-            Self::Mcperf => "mcperf",
-            Self::McperfDynamic => "mcperf-dynamic",
         }
     }
 

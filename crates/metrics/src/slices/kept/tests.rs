@@ -52,18 +52,10 @@ fn shape(window: Option<Span>) -> Shape {
         slots: vec![true; 4],
         response: vec![false, true, true, true],
         service: vec![true, true, false, false],
-        segments: 1,
         servers: 2,
-        row_width: Span::from_s(1),
-        rows_max: 1024,
-        row_gets: Vec::new(),
         slice_width: first_width(window),
         cells: 5,
-        depth: 1,
-        churn: false,
-        message_sizes: false,
-        item_figures: false,
-        bounds: false,
+        ..Shape::default()
     }
 }
 

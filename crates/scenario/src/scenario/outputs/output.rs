@@ -3,6 +3,7 @@
 //! Parsing only. Nothing is opened here, and formats are known only by their file extensions.
 
 use super::influx::InfluxPlace;
+use memtide_base::worded;
 use std::fmt;
 use std::str::FromStr;
 
@@ -10,23 +11,19 @@ use std::str::FromStr;
 /// which a file must have one, if not any name is allowed.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident $word:literal $([$($ending:expr),*])?;)*) => {
-        /// Content of an output.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum OutputKind {
-            $($(#[$doc])* $kind,)*
+        worded! {
+            /// Content of an output.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub enum OutputKind {
+                $($(#[$doc])* $kind = $word,)*
+            }
+            /// The word before the `=` of `--out`.
+            pub const fn name;
+            /// Every kind, in the order of help and messages.
+            pub const ALL;
         }
 
         impl OutputKind {
-            /// Every kind, in the order of help and messages.
-            pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
-
-            /// The word before the `=` of `--out`.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $word,)*
-                }
-            }
-
             /// File extensions, of which a file must have one; empty if any name is allowed.
             const fn endings(self) -> &'static [&'static str] {
                 match self {
