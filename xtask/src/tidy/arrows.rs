@@ -40,9 +40,15 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ),
     ("compat", "base metrics scenario record", ""),
     (
-        "memtide",
+        "session",
         "base workload server engine scenario record belief host run report sinks sim compat \
          cluster tls",
+        "serde_json",
+    ),
+    (
+        "memtide",
+        "base workload server engine scenario record belief host run report sinks sim compat \
+         cluster session",
         "clap clap_complete clap_mangen glob serde_json",
     ),
     ("xtask", "", "clap proc-macro2 rustix serde_json signal-hook"),

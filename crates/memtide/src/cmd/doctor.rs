@@ -1,9 +1,5 @@
 //! `memtide doctor`: what this machine, and the servers that it can reach, do to measurements.
 
-use crate::exit::{FAILED, Stop, unwritable};
-use crate::output::{columns, say, show};
-use crate::session::host::HostWorld;
-use crate::session::world::World;
 use clap::ArgMatches;
 use memtide_base::{Instant, Span};
 use memtide_belief::machine::{Asked, Condition, Fact, Server, Trial};
@@ -14,6 +10,10 @@ use memtide_host::machine::{self, Busyness};
 use memtide_host::{Clock, memory};
 use memtide_report::facts_text;
 use memtide_scenario::{Layer, Origin, Settings, field};
+use memtide_session::console::{columns, say, show};
+use memtide_session::exit::{FAILED, Stop, unwritable};
+use memtide_session::world::HostWorld;
+use memtide_session::world::World;
 
 /// Time in which the machine is watched before the trials, and that of the trials.
 const WATCHED: Span = Span::from_s(1);

@@ -82,7 +82,12 @@ pub(super) const GROUPS: [Group; 8] = [
     },
     Group {
         title: "Errors: program, files and merging",
-        files: &["crates/memtide/src/", "crates/record/src/merge", "crates/sinks/src/"],
+        files: &[
+            "crates/memtide/src/",
+            "crates/session/src/",
+            "crates/record/src/merge",
+            "crates/sinks/src/",
+        ],
         ..GROUP
     },
     Group {
