@@ -7,12 +7,12 @@ use crate::session::front::Manner;
 use crate::session::host::HostWorld;
 use crate::session::world::Gauge;
 use crate::session::{Front, FrontProfile, LostAgents, Prepared, World, caught};
-use memtide_engine::{Address, ServerPlan};
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_run::{CpuPlacement, Observer, Share, Surroundings};
 use memtide_scenario::{OutputKind, Outputs, Settings, Target};
 use memtide_sinks::Samples;
+use memtide_world::{Address, ServerPlan};
 
 /// The agents of a master.
 pub(crate) struct MasterWorld;

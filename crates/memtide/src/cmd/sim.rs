@@ -9,11 +9,11 @@ use crate::session::simulated::SimWorld;
 use crate::session::{Session, Task, tls};
 use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
-use memtide_engine::{Address, ServerPlan};
 use memtide_run::steps::RunTask;
 use memtide_scenario::{Placement, Scenario, Settings, ShardWord, Target, Tls, Transport};
 use memtide_server::StoreOptions;
 use memtide_sim::{Network, Script, Setting, SimServer};
+use memtide_world::{Address, ServerPlan};
 
 /// First port of simulated servers that need a port.
 const PORT_FIRST: u16 = 11_211;
