@@ -107,7 +107,7 @@ pub fn close(mut outlets: Outlets) -> Vec<Stop> {
 }
 
 /// Converts an engine's sample to an event; `contents` are those of its plan.
-pub(crate) fn event(contents: &memtide_engine::Contents, sample: &memtide_engine::Sample) -> Event {
+pub(crate) fn event(contents: &memtide_world::Contents, sample: &memtide_world::Sample) -> Event {
     let known = |at: Instant| (at != Instant::NEVER).then_some(at);
     Event::Sample(Sample {
         begun: sample.begun,

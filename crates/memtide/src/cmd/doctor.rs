@@ -3,7 +3,6 @@
 use clap::ArgMatches;
 use memtide_base::{Instant, Span};
 use memtide_belief::machine::{Asked, Condition, Fact, Server, Trial};
-use memtide_engine::{Plan, ServerPlan};
 use memtide_host::condition::{self, Interrupts};
 use memtide_host::driver::check_uring;
 use memtide_host::machine::{self, Busyness};
@@ -14,6 +13,7 @@ use memtide_session::console::{columns, say, show};
 use memtide_session::exit::{FAILED, Stop, unwritable};
 use memtide_session::world::HostWorld;
 use memtide_session::world::World;
+use memtide_world::{Plan, ServerPlan};
 
 /// Time in which the machine is watched before the trials, and that of the trials.
 const WATCHED: Span = Span::from_s(1);
@@ -72,7 +72,7 @@ fn servers(settings: &Settings) -> Result<Vec<Asked>, Stop> {
 }
 
 fn asked(plan: &Plan, server: &ServerPlan) -> Result<Server, String> {
-    let failed = |error: memtide_engine::probe::AskError| error.to_string();
+    let failed = |error: memtide_world::question::AskError| error.to_string();
     let told = condition::told(plan, server).map_err(failed)?;
     let number = |name: &str| told.statistics.iter().find(|row| row.0 == name)?.1.parse().ok();
     Ok(Server {

@@ -6,7 +6,6 @@ use super::serve;
 use crate::flags;
 use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
-use memtide_engine::{Address, ServerPlan};
 use memtide_run::steps::RunTask;
 use memtide_scenario::{Placement, Scenario, Settings, ShardWord, Target, Tls, Transport};
 use memtide_server::StoreOptions;
@@ -14,6 +13,7 @@ use memtide_session::exit::Stop;
 use memtide_session::world::SimWorld;
 use memtide_session::{Session, Task};
 use memtide_sim::{Network, Script, Setting, SimServer};
+use memtide_world::{Address, ServerPlan};
 
 /// First port of simulated servers that need a port.
 const PORT_FIRST: u16 = 11_211;

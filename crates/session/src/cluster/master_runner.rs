@@ -18,8 +18,6 @@ use memtide_cluster::master::{
 use memtide_cluster::message::{self, Step};
 use memtide_cluster::taking::{Row, Taking, lost_sentences};
 use memtide_cluster::transport::{FromNet, MasterNet};
-use memtide_engine::plan::{StepTask, Window};
-use memtide_engine::{Address, ServerPlan};
 use memtide_host::clock::monotonic_ns;
 use memtide_host::resolve;
 use memtide_host::signal::StopFlag;
@@ -33,6 +31,8 @@ use memtide_scenario::{
     Agents, AgentsWord, OutputKind, Outputs, Placement, Scenario, Settings, Tags, Target,
     scenario_digest,
 };
+use memtide_world::plan::{StepTask, Window};
+use memtide_world::{Address, ServerPlan};
 use std::io::IsTerminal;
 use std::net::IpAddr;
 use std::path::PathBuf;

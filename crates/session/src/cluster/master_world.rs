@@ -5,12 +5,12 @@ use super::own_outputs::OwnRows;
 use crate::exit::{INTERRUPTED, Stop, caught};
 use crate::front::{Front, FrontProfile, LostAgents, Manner};
 use crate::world::{Gauge, HostWorld, Prepared, World};
-use memtide_engine::{Address, ServerPlan};
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_run::{CpuPlacement, Observer, Share, Surroundings};
 use memtide_scenario::{OutputKind, Outputs, Settings, Target};
 use memtide_sinks::Samples;
+use memtide_world::{Address, ServerPlan};
 
 /// The agents of a master.
 pub struct MasterWorld;

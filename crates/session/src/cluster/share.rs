@@ -20,7 +20,6 @@ use memtide_cluster::law::{Asked, AskedServer, Endpoint, Law};
 use memtide_cluster::message;
 use memtide_cluster::transport::Waker;
 use memtide_compat::FaceWords;
-use memtide_engine::{Address, ServerPlan};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, keep_process_on};
 use memtide_record::{
@@ -31,6 +30,7 @@ use memtide_run::steps::RunTask;
 use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, PlanSizes, SampledServers, Share};
 use memtide_scenario::{Outputs, Settings, Target};
 use memtide_sinks::{OutputFacts, OutputSubject, Sink};
+use memtide_world::{Address, ServerPlan};
 use std::cell::Cell;
 use std::io;
 use std::rc::Rc;

@@ -6,9 +6,9 @@ use memtide_belief::WarmupSlice;
 use memtide_cluster::master::Master;
 use memtide_cluster::message::Warming;
 use memtide_cluster::taking::Taking;
-use memtide_engine::plan::Window;
 use memtide_record::Phase;
 use memtide_run::{SharedClosing, SharedWarmup};
+use memtide_world::plan::Window;
 use std::collections::BTreeMap;
 
 /// The window of the present round.

@@ -5,12 +5,12 @@ use crate::console::say;
 use crate::exit::{FAILED, Stop};
 use crate::room;
 use memtide_base::{Instant, Span};
-use memtide_engine::Plan;
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet, ServeOptions, Serving, stay_off};
 use memtide_run::{CpuChoice, CpuPlacement, Lowered};
 use memtide_scenario::{Settings, Transport};
 use memtide_server::ServerProfile;
+use memtide_world::Plan;
 use std::net::{Ipv4Addr, SocketAddr};
 
 const MEMORY_BYTES_MIN: u64 = 64 * 1024 * 1024;

@@ -11,8 +11,6 @@ use crate::placement::barrier::{Refused, barrier};
 use crate::placement::{Division, variable};
 use memtide_base::{Instant, Span};
 use memtide_belief::machine::{KEPT_MAX, files_needed};
-use memtide_engine::ServerPlan;
-use memtide_engine::driver::Address;
 use memtide_host::clock::{self, ClockState};
 use memtide_host::driver::check_uring;
 use memtide_host::machine::{
@@ -29,6 +27,8 @@ use memtide_run::steps::FleetRunner;
 use memtide_run::{Barrier, CpuChoice, CpuPlacement, Doors, Lowered, NotRun, Surroundings};
 use memtide_scenario::{Settings, Target};
 use memtide_sinks::{SampleOrigin, SampleOutlet, Samples, Sink};
+use memtide_world::ServerPlan;
+use memtide_world::driver::Address;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 

@@ -1,9 +1,9 @@
 //! What stands for TLS in a program that was built without it: it refuses.
 
 use crate::exit::Stop;
-use memtide_engine::{FilterPlan, ServerPlan};
 use memtide_scenario::{Scenario, Tls};
 use memtide_sim::WorldFilter;
+use memtide_world::{FilterPlan, ServerPlan};
 use std::convert::Infallible;
 use std::net::IpAddr;
 

@@ -2,13 +2,13 @@
 //! filters of the load's connections and of the embedded server.
 
 use crate::exit::Stop;
-use memtide_engine::{FilterPlan, ServerPlan};
 use memtide_scenario::{Resume, Scenario, Target, Tls};
 use memtide_sim::{WorldClock, WorldFilter};
 pub(super) use memtide_tls::Material;
 use memtide_tls::{
     ClientOptions, MaterialError, ServerOptions, SimulatedOptions, client, made, server,
 };
+use memtide_world::{FilterPlan, ServerPlan};
 use std::fs::File;
 use std::io::Write;
 use std::net::IpAddr;

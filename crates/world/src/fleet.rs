@@ -3,7 +3,7 @@
 
 use crate::driver::{Closed, ConnectError, DriverError, Refusal};
 use crate::plan::{Plan, ServerPlan};
-use crate::probe::{Answer, AskError, Question};
+use crate::question::{Answer, AskError, Question};
 use memtide_base::{Instant, Remedy, Sentence, ServerId, Span};
 use memtide_metrics::TallySum;
 use std::fmt;
@@ -86,8 +86,8 @@ macro_rules! pass_to_fleet {
     };
     (ask $inner:ident) => {
         $crate::pass_to_fleet! { $inner.ask(plan: &$crate::Plan, server: &$crate::ServerPlan,
-            question: $crate::probe::Question<'_>)
-            -> Result<$crate::probe::Answer, $crate::probe::AskError> }
+            question: $crate::question::Question<'_>)
+            -> Result<$crate::question::Answer, $crate::question::AskError> }
     };
     (watch_servers $inner:ident) => {
         $crate::pass_to_fleet! { $inner.watch_servers(plan: &$crate::Plan,

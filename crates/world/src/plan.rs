@@ -6,8 +6,7 @@ mod task;
 mod topology;
 
 use crate::driver::{Address, FilterPlan, SocketOptions};
-pub use memory::PlanMemory;
-pub(crate) use memory::{OPERATION_BYTES, WATCHED_BYTES, WATCHED_MAX};
+pub use memory::{OPERATION_BYTES, PlanMemory, WATCHED_BYTES, WATCHED_MAX};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, Matching, OnFull, Protocol, RateUnit, Reconnect, Refill,
     Replicate, Sharing, Wait,
@@ -25,7 +24,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 pub use task::{StepTask, Task, Work};
-pub(crate) use topology::{Place, Seat};
+pub use topology::{Place, Seat};
 
 /// All facts that workers need.
 #[derive(Clone, Debug)]
@@ -210,7 +209,8 @@ pub enum Transport {
 impl Transport {
     /// The most bytes gathered for one connection before they are sent: `most` for streams, and 0
     /// for datagrams, which are sent one by one.
-    pub(crate) const fn gathered_bytes_max(self, most: usize) -> usize {
+    #[inline]
+    pub const fn gathered_bytes_max(self, most: usize) -> usize {
         match self {
             Self::Stream => most,
             Self::Datagrams { .. } => 0,
@@ -261,6 +261,7 @@ pub struct Verify {
 impl Verify {
     /// The writer of values on server `number`. A server that is named twice counts as two, so each
     /// name has a writer of its own.
+    #[inline]
     pub fn writer_at(&self, number: usize) -> u32 {
         self.writer.wrapping_add(number as u32) & Version::NUMBER_MAX
     }
@@ -370,11 +371,13 @@ impl WindowCommands {
     }
 
     /// The commanded opening; never before the command.
+    #[inline]
     pub fn opening(&self) -> Instant {
         Instant::from_ns(self.0[0].load(Ordering::Acquire))
     }
 
     /// The commanded end; never before the command.
+    #[inline]
     pub fn closing(&self) -> Instant {
         Instant::from_ns(self.0[1].load(Ordering::Acquire))
     }
@@ -466,7 +469,7 @@ const CELLS_MAX: u64 = 256;
 impl RowPlan {
     /// The width of a row with this timeout. By default it is so wide that an operation ends at
     /// most 64 rows after its own.
-    pub(crate) fn width(&self, timeout: Span) -> Span {
+    fn width(&self, timeout: Span) -> Span {
         let spare = ROWS_OPEN_MAX - 3;
         let open = (timeout + HANDOVER_AFTER).ns();
         let own_width = ROW_WIDTH.ns().max(open.div_ceil(spare));
@@ -475,7 +478,7 @@ impl RowPlan {
     }
 
     /// The number of cells that pass between two hand-overs of a tally, and a few more.
-    pub(crate) fn cells(&self, timeout: Span, slice_width: Span) -> usize {
+    fn cells(&self, timeout: Span, slice_width: Span) -> usize {
         let width = self.width(timeout).min(slice_width);
         let passed = HANDOVER_AFTER.ns().div_ceil(width.ns()) + 4;
         passed.clamp(CELLS_MIN, CELLS_MAX) as usize
@@ -579,7 +582,7 @@ impl Plan {
     }
 
     /// True if an operation may wait between its first answer and its second request.
-    pub(crate) fn holds(&self) -> bool {
+    pub fn holds(&self) -> bool {
         let mut kinds = self.source.mix.kinds();
         kinds.any(|kind| kind.does(Action::Recache)) && self.requests.recache_time != TimeLaw::ZERO
     }
@@ -600,6 +603,7 @@ impl Plan {
     }
 
     /// The connection churn, if connections are the load.
+    #[inline]
     pub fn churn(&self) -> Option<&ChurnPlan> {
         match &self.pacing {
             Pacing::Churn(churn) => Some(churn),
@@ -609,7 +613,8 @@ impl Plan {
 
     /// The servers that the connections of counted clients reach; one server each for other
     /// clients.
-    pub(crate) fn reach(&self) -> Reach {
+    #[inline]
+    pub fn reach(&self) -> Reach {
         match self.clients {
             Clients::Workers => Reach::Server,
             Clients::Counted { reach, .. } => reach,
@@ -617,6 +622,7 @@ impl Plan {
     }
 
     /// The number of copies of each write while all servers are connected.
+    #[inline]
     pub fn copies(&self) -> u64 {
         match self.reach() {
             Reach::Servers { writers, copies: Replicate::All } => u64::from(writers),
@@ -633,6 +639,7 @@ impl Window {
     }
 
     /// The segment of an operation intended at `at` in a run that started at `start`.
+    #[inline]
     pub fn segment_of(&self, start: Instant, at: Instant) -> u16 {
         if at >= self.measure_end(start) {
             segment::COOLDOWN
@@ -644,11 +651,13 @@ impl Window {
     }
 
     /// The start of the measured window in a run that started at `start`.
+    #[inline]
     pub fn measure_start(&self, start: Instant) -> Instant {
         start + self.warmup
     }
 
     /// The end of the measured window: the first instant that no longer belongs to it.
+    #[inline]
     pub fn measure_end(&self, start: Instant) -> Instant {
         start + self.warmup + self.duration
     }

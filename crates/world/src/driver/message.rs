@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Values of at least this many bytes are referred to. For smaller ones a copy costs less than one
 /// more slice for the kernel (figures in `docs/performance.md`).
-pub(crate) const SPLICE_BYTES_MIN: usize = 8 * 1024;
+pub const SPLICE_BYTES_MIN: usize = 8 * 1024;
 
 /// Bytes to send; several slices if large values are among them.
 #[derive(Clone, Copy, Debug)]
@@ -36,22 +36,26 @@ enum Stretch<'a> {
 
 impl<'a> Message<'a> {
     /// A message without references.
+    #[inline]
     pub const fn plain(bytes: &'a [u8]) -> Self {
         Self { bytes, splices: &[], base: 0, pool: None }
     }
 
     /// The number of its bytes.
+    #[inline]
     pub fn len(&self) -> usize {
         let pooled = self.splices.iter().map(|splice| splice.pooled.len());
         self.bytes.len() + pooled.sum::<usize>()
     }
 
     /// True if it has no bytes.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// All of it, if it is one slice because nothing is referred to.
+    #[inline]
     pub const fn as_plain(&self) -> Option<&'a [u8]> {
         if self.splices.is_empty() { Some(self.bytes) } else { None }
     }
@@ -139,27 +143,32 @@ impl SendBuffer {
     }
 
     /// The number of bytes of its messages.
+    #[inline]
     pub fn len(&self) -> usize {
         self.bytes.len() + self.pooled
     }
 
     /// True if it has no bytes.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The number of its references to values.
-    pub(crate) fn references(&self) -> usize {
+    #[inline]
+    pub fn references(&self) -> usize {
         self.splices.len()
     }
 
     /// The buffer to append copied bytes to.
+    #[inline]
     pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
     /// Appends the bytes of `pool` in a range: as a reference, or copied if the buffer already
     /// refers to another pool.
+    #[inline]
     pub fn push_pooled(&mut self, pool: &Arc<[u8]>, place: Range<usize>) {
         assert!(place.end <= pool.len(), "a splice lies within its pool");
         let same = self.pool.as_ref().is_some_and(|own| Arc::ptr_eq(own, pool));
@@ -175,6 +184,7 @@ impl SendBuffer {
     }
 
     /// Appends `message` without its first `skip` bytes.
+    #[inline]
     pub fn append(&mut self, message: Message<'_>, skip: usize) {
         if let Some(bytes) = message.as_plain() {
             self.bytes.extend_from_slice(&bytes[skip..]);
@@ -191,16 +201,19 @@ impl SendBuffer {
     }
 
     /// Its content as one message.
+    #[inline]
     pub fn message(&self) -> Message<'_> {
         Message { bytes: &self.bytes, splices: &self.splices, base: 0, pool: self.pool.as_ref() }
     }
 
     /// The position at which the next message begins.
+    #[inline]
     pub fn end(&self) -> BufferPosition {
         BufferPosition { bytes: self.bytes.len(), splices: self.splices.len() }
     }
 
     /// The bytes appended between two positions, as one message.
+    #[inline]
     pub fn between(&self, range: &Range<BufferPosition>) -> Message<'_> {
         Message {
             bytes: &self.bytes[range.start.bytes..range.end.bytes],
@@ -211,6 +224,7 @@ impl SendBuffer {
     }
 
     /// Empties it.
+    #[inline]
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.splices.clear();

@@ -8,30 +8,30 @@ use std::collections::BTreeMap;
 
 /// The place of one connection in its run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub struct Place {
     /// Its number among all connections of the run.
-    pub(crate) number: u32,
+    pub number: u32,
     /// The server that it leads to.
-    pub(crate) server: ServerId,
+    pub server: ServerId,
     /// The client that uses it.
-    pub(crate) client: ClientId,
+    pub client: ClientId,
     /// The transport of its bytes.
-    pub(crate) transport: Transport,
+    pub transport: Transport,
     /// True if it is a socket for datagrams beside a client's streams.
-    pub(crate) is_aside: bool,
+    pub is_aside: bool,
 }
 
 /// The connections and the lane of one client of a worker.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seat {
+pub struct Seat {
     /// Its number among all clients of the run.
-    pub(crate) number: u32,
+    pub number: u32,
     /// Its part of the run's one sequence of operations.
-    pub(crate) lane: Lane,
+    pub lane: Lane,
     /// The first of its connections, which are consecutive.
-    pub(crate) first: ConnectionId,
+    pub first: ConnectionId,
     /// The number of its connections.
-    pub(crate) count: u32,
+    pub count: u32,
 }
 
 impl Plan {
@@ -104,7 +104,7 @@ impl Plan {
     }
 
     /// The connections of worker `worker`.
-    pub(crate) fn places(&self, worker: u16) -> Table<ConnectionId, Place> {
+    pub fn places(&self, worker: u16) -> Table<ConnectionId, Place> {
         let each = self.connections_each(worker).max(1);
         let place = |nth| {
             let is_aside = self.is_aside(nth);
@@ -122,7 +122,7 @@ impl Plan {
 
     /// The clients of worker `worker`: one for all its connections, one for each connection, or its
     /// part of the counted clients.
-    pub(crate) fn seats(&self, worker: u16) -> impl Iterator<Item = Seat> {
+    pub fn seats(&self, worker: u16) -> impl Iterator<Item = Seat> {
         let each = self.connections_each(worker).max(1);
         (0..self.connections_of(worker) / each).map(move |nth| {
             let (first, lane) = (nth * each, self.lane(worker, nth));
@@ -131,7 +131,7 @@ impl Plan {
     }
 
     /// The transport that carries the shortest messages: datagrams if some connections use them.
-    pub(crate) fn least_transport(&self) -> Transport {
+    pub fn least_transport(&self) -> Transport {
         match self.reach() {
             Reach::Split { reply_bytes_max } => Transport::Datagrams { reply_bytes_max },
             Reach::Server | Reach::Servers { .. } => self.requests.transport,

@@ -7,14 +7,14 @@ mod stranger;
 mod tls_fault;
 
 pub use filter::{Filter, FilterPlan, Handshake};
-pub(crate) use message::SPLICE_BYTES_MIN;
-pub use message::{BufferPosition, Message, SendBuffer};
+pub use message::{BufferPosition, Message, SPLICE_BYTES_MIN, SendBuffer};
 pub use stranger::Stranger;
 pub use tls_fault::TlsFault;
 
 pub use memtide_base::SocketOptions;
 use memtide_base::{ConnectionId, Full, Instant, Remedy, Sentence, Span};
 use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Malformed};
+use memtide_metrics::ErrorClass;
 use memtide_workload::{OpKind, Outcome};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -264,6 +264,22 @@ impl Closed {
     }
 }
 
+impl From<Closed> for ErrorClass {
+    fn from(closed: Closed) -> Self {
+        match closed {
+            Closed::ByPeer
+            | Closed::Truncated
+            | Closed::Reset
+            | Closed::Unanswered
+            | Closed::Unheard
+            | Closed::Other(_) => Self::Closed,
+            Closed::Broken(PeerError::TooManyConnections) => Self::TooManyConnections,
+            Closed::Broken(PeerError::Unmatched { .. }) => Self::Unmatched,
+            Closed::Broken(_) => Self::Protocol,
+        }
+    }
+}
+
 /// How a server broke the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerError {
@@ -343,7 +359,7 @@ pub enum PeerError {
 impl PeerError {
     /// The error for bytes that could not be decoded from `rest` on. A known other protocol is
     /// named.
-    pub(crate) fn of(error: Malformed, rest: &[u8]) -> Self {
+    pub fn of(error: Malformed, rest: &[u8]) -> Self {
         let begun = match &error {
             Malformed::UnknownReply { line }
             | Malformed::UnknownAnswer { line }
@@ -357,9 +373,7 @@ impl PeerError {
             None => Self::Malformed(error),
         }
     }
-}
 
-impl PeerError {
     /// The sentence without its subject and its full stop, with the remedy if there is one.
     pub fn sentence(&self) -> Sentence {
         match self {
@@ -408,7 +422,8 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn of(error: &ErrorReply<'_>) -> Self {
+    /// The refusal that this error line says.
+    pub fn of(error: &ErrorReply<'_>) -> Self {
         Self { kind: error.kind, line: Excerpt::of(error.message) }
     }
 }

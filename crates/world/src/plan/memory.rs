@@ -6,12 +6,12 @@ use memtide_metrics::{Shape, Tally, TallySum};
 /// Upper bound of a connection's memory in its process in bytes, besides its operations in flight.
 const CONNECTION_BYTES: u64 = 1024;
 /// Upper bound of an operation's memory in flight.
-pub(crate) const OPERATION_BYTES: u64 = 48;
+pub const OPERATION_BYTES: u64 = 48;
 /// Upper bound of what is remembered of a key that is read and verified, until it is answered.
-pub(crate) const WATCHED_BYTES: u64 = 16;
+pub const WATCHED_BYTES: u64 = 16;
 /// The most keys whose oldest allowed version is remembered on one connection. A read beyond that
 /// is not checked for a stale version.
-pub(crate) const WATCHED_MAX: usize = 4_096;
+pub const WATCHED_MAX: usize = 4_096;
 /// Memory of a window's slot: the generation of its object.
 const SLOT_BYTES: u64 = size_of::<u32>() as u64;
 /// Memory of a worker besides its connections and tallies: the buffers of its driver and outbox,
