@@ -10,10 +10,9 @@ use crate::master::{Lost, Master, NAME_CHARS_MAX, Round, RoundEnd, RoundLoad, ti
 use memtide_base::Span;
 use memtide_base::hex::to_hex;
 use memtide_base::printable::printable;
+use memtide_merge::{Merging, Scenarios, beside};
 use memtide_record::event::LoadSoFar;
-use memtide_record::{
-    Aborted, Interval, Merging, Progress, Record, Scenarios, WarmupEnd, Warning, Wide, beside,
-};
+use memtide_record::{Aborted, Interval, Progress, Record, WarmupEnd, Warning, Wide};
 use memtide_scenario::{Goal, Scenario};
 use seconds::Seconds;
 use std::ops::Range;

@@ -1,13 +1,11 @@
 //! The output of memtide: events, warnings and samples during a run, the record at its end, and the
-//! merging and comparing of records.
+//! comparing of records.
 //!
 //! Pure data: no file is opened, no clock is read, nothing is printed here. Every format of data
 //! that the program writes is defined here. The list below is the reading order; `use` arrows run
 //! only down it.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
-
-pub mod merge;
 
 pub mod event;
 
@@ -45,7 +43,6 @@ pub use exit::Exit;
 pub use judge::judge;
 pub use memtide_belief::Grade;
 pub use memtide_belief::grade::YES_MAX;
-pub use merge::{MergeError, Merging, Scenarios, beside, merge};
 pub use record::*;
 pub use sample::{CellForm, Column, Sample, SampleOutcome, WrongValue, WrongValues};
 pub use warning::{LateCause, Warning, natively};

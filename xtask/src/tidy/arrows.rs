@@ -19,6 +19,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("engine", "base codec workload metrics world", ""),
     ("scenario", "base workload metrics", "serde serde_json toml strsim sha2"),
     ("record", "base workload metrics belief scenario", "serde serde_json serde_path_to_error"),
+    ("merge", "base metrics scenario record", "serde_json"),
     (
         "host",
         "base workload metrics world engine server",
@@ -34,7 +35,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ),
     (
         "cluster",
-        "base scenario record",
+        "base scenario record merge",
         "prost tonic tonic-prost tokio tokio-rustls hyper hyper-util rcgen ring subtle ipnet \
          rustix toml",
     ),
@@ -52,8 +53,8 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ),
     (
         "memtide",
-        "base workload server world scenario record belief host run report sinks sim compat \
-         cluster session",
+        "base workload server world scenario record merge belief host run report sinks sim \
+         compat cluster session",
         "clap clap_complete clap_mangen glob serde_json",
     ),
     ("xtask", "", "clap proc-macro2 rustix serde_json signal-hook"),

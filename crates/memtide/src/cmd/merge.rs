@@ -2,7 +2,8 @@
 
 use crate::output::text_options;
 use clap::ArgMatches;
-use memtide_record::{Event, GoalResult, MergeError, Merging, Record, Scenarios};
+use memtide_merge::{MergeError, Merging, Scenarios};
+use memtide_record::{Event, GoalResult, Record};
 use memtide_report::text_for;
 use memtide_scenario::{Layer, Origin, OutputKind, Outputs, Settings, field};
 use memtide_session::console::{complain, show};

@@ -131,7 +131,7 @@ impl ChurnRecord {
     }
 
     /// Adds the counts of `part`, saturating; times and rates stay.
-    pub(crate) fn add_counts(&mut self, part: &Self) {
+    pub fn add_counts(&mut self, part: &Self) {
         add(&mut self.concurrent_max, part.concurrent_max);
         add(&mut self.calls_planned, part.calls_planned);
         add(&mut self.calls_intended, part.calls_intended);

@@ -76,7 +76,7 @@ impl Phases {
     }
 
     /// Adds the counts of `part`, phase by phase, saturating.
-    pub(crate) fn add(&mut self, part: &Self) {
+    pub fn add(&mut self, part: &Self) {
         let sums = [&mut self.load, &mut self.warmup, &mut self.measure, &mut self.cooldown];
         for (sum, (_, part)) in sums.into_iter().zip(part.each()) {
             sum.totals.add(&part.totals);
@@ -133,7 +133,7 @@ macro_rules! summed {
 
         impl $name {
             /// Adds `part`, saturating.
-            pub(crate) fn add(&mut self, part: &Self) {
+            pub fn add(&mut self, part: &Self) {
                 $($crate::record::add(&mut self.$count, part.$count);)*
                 $($($add(&mut self.$also, &part.$also);)*)?
             }
@@ -291,7 +291,7 @@ macro_rules! of_connections {
 memtide_metrics::connection_counters!(of_connections);
 
 /// Adds counts, name by name.
-pub(crate) fn add_counts<K: Clone + Ord>(sums: &mut BTreeMap<K, u64>, parts: &BTreeMap<K, u64>) {
+pub fn add_counts<K: Clone + Ord>(sums: &mut BTreeMap<K, u64>, parts: &BTreeMap<K, u64>) {
     for (name, count) in parts {
         add(sums.entry(name.clone()).or_default(), *count);
     }

@@ -277,7 +277,7 @@ impl From<&memtide_metrics::Lateness> for Lateness {
 
 impl Lateness {
     /// Adds that of other workers, saturating.
-    pub(crate) fn add(&mut self, part: &Self) {
+    pub fn add(&mut self, part: &Self) {
         self.operations = self.operations.saturating_add(part.operations);
         self.late_ns.resize(self.late_ns.len().max(part.late_ns.len()), 0);
         for (sum, ns) in self.late_ns.iter_mut().zip(&part.late_ns) {

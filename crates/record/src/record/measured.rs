@@ -106,14 +106,6 @@ impl Distribution {
         read_histogram(Some(&bounds.histogram), moments)
     }
 
-    /// Lower bound of the time of unanswered operations that have no bound of their own.
-    pub(crate) fn others_at_least_ns(&self) -> Option<u64> {
-        match &self.bounds {
-            Some(bounds) => bounds.others_at_least_ns,
-            None => self.at_least_ns,
-        }
-    }
-
     /// Recovers the times passed to [`Distribution::of`]; none if the figures are impossible.
     pub fn times(&self) -> Option<Histogram<u64>> {
         let moments = Moments {
@@ -126,25 +118,6 @@ impl Distribution {
         };
         read_histogram(self.histogram.as_deref(), moments)
     }
-
-    /// True if each percentile, the mean and the deviation, as far as they are there, are those of
-    /// the answered operations' `times` and of the unanswered operations.
-    pub(crate) fn follows_from(&self, times: &Histogram<u64>) -> bool {
-        let truth = Self::of(times, self.unanswered, Span::ZERO);
-        let is_so = |it: Percentile| match self.percentile(it) {
-            Some(ns) => truth.percentile(it) == Some(ns),
-            None => true,
-        };
-        Percentile::ALL.into_iter().all(is_so)
-            && is_near(self.mean_ns, truth.mean_ns)
-            && is_near(self.stddev_ns, truth.stddev_ns)
-    }
-}
-
-/// True if a figure is absent, or is `truth` but for its last digits.
-fn is_near(figure: Option<f64>, truth: Option<f64>) -> bool {
-    let near = |figure: f64| truth.is_some_and(|it| (figure - it).abs() <= 1e-6 * (it.abs() + 1.0));
-    figure.is_none_or(near)
 }
 
 /// Value at `rank` of `pooled` together with `others` more values, each of which is `at_least_ns`.
@@ -218,13 +191,6 @@ impl Counts {
         };
         read_histogram(self.histogram.as_deref(), moments)
     }
-
-    /// True if the percentiles and the mean, as far as they are there, are those of `counts`.
-    pub(crate) fn follows_from(&self, counts: &Histogram<u64>) -> bool {
-        let truth = Self::of(counts);
-        let is_so = |figure: Option<u64>, truth| figure.is_none() || figure == truth;
-        is_so(self.p50, truth.p50) && is_so(self.p99, truth.p99) && is_near(self.mean, truth.mean)
-    }
 }
 
 impl IntervalRecord {
@@ -247,7 +213,7 @@ impl IntervalRecord {
 
     /// Recovers the row passed to [`IntervalRecord::of`], without the response times of all kinds,
     /// of which an interval keeps only two percentiles; none if its figures are impossible.
-    pub(crate) fn row(&self) -> Option<Row> {
+    pub fn row(&self) -> Option<Row> {
         let gets = self.gets.as_ref().map(|gets| gets.times().map(Box::new));
         Some(Row {
             intended: self.intended,
@@ -305,7 +271,7 @@ impl SliceRecord {
 
     /// Recovers the counts and response times passed to [`SliceRecord::of`]; none if the histogram
     /// does not hold one time per answer.
-    pub(crate) fn row(&self) -> Option<Row> {
+    pub fn row(&self) -> Option<Row> {
         // A slice keeps only its buckets.
         let moments = Moments { count: self.answered, ..Moments::EMPTY };
         let times = Histogram::from_text(&self.histogram, moments)?;

@@ -15,10 +15,11 @@ mod server;
 mod shard;
 
 pub use churn::{ChurnCounts, ChurnRecord};
+pub(crate) use count::add;
 pub use count::{
     ConnectionCounts, DatagramCounts, Phase, PhaseCounts, Phases, Totals, VerificationCounts,
+    add_counts,
 };
-pub(crate) use count::{add, add_counts};
 pub use distribution::{
     Bounds, Counts, Distribution, Drifting, LagSplit, Lateness, Missing, OwnShare, Percentile,
     Slicing, Wide,

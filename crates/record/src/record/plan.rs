@@ -242,7 +242,7 @@ impl PlanRecord {
 
     /// The unit in which the rates of all `plans` can be compared and added: their own, or
     /// operations if these differ.
-    pub(crate) fn common_unit<'a>(mut plans: impl Iterator<Item = &'a Self>) -> RateUnit {
+    pub fn common_unit<'a>(mut plans: impl Iterator<Item = &'a Self>) -> RateUnit {
         match plans.all(|plan| plan.unit() == RateUnit::Keys) {
             true => RateUnit::Keys,
             false => RateUnit::Operations,

@@ -130,7 +130,7 @@ macro_rules! of_server {
             }
 
             /// The counts, with zero in place of none.
-            pub(crate) fn totals(&self) -> Totals {
+            pub fn totals(&self) -> Totals {
                 let of = self.clone();
                 Totals {
                     $($count: of.$count.known(),)*
@@ -144,7 +144,7 @@ macro_rules! of_server {
 
             /// One for each count that is none, zero for the others. [`ServerTotals::of`] turns
             /// these into none again.
-            pub(crate) fn unknown(&self) -> Totals {
+            pub fn unknown(&self) -> Totals {
                 Totals { $($count: self.$count.unknown(),)* ..Totals::default() }
             }
         }
@@ -169,7 +169,7 @@ pub struct Reconnects {
 
 impl Reconnects {
     /// Adds those of other connections, saturating.
-    pub(crate) fn add(&mut self, part: &Self) {
+    pub fn add(&mut self, part: &Self) {
         add(&mut self.lost, part.lost);
         add(&mut self.reconnected, part.reconnected);
         add(&mut self.disconnected_ns, part.disconnected_ns);

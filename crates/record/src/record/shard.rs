@@ -10,10 +10,11 @@ pub use share::{AgentRecord, ClockRecord, ReferenceClock, ShareRecord, ShareStar
 
 use super::{
     Aborted, Believable, ClientRecord, EndedBy, IntervalRecord, Lanes, MachineCpu, MachineRecord,
-    PlanRecord, RateRecord, Record, SecondRecord, ServerCounters, SliceRecord, WarningRecord, Wide,
+    PlanRecord, RateRecord, SecondRecord, ServerCounters, SliceRecord, WarningRecord, Wide,
+    load_began,
 };
 use memtide_base::Rate;
-use memtide_scenario::{Kind, Tags};
+use memtide_scenario::Tags;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -117,43 +118,10 @@ impl ShardRecord {
         last_start.zip(first_end).is_none_or(|(start, end)| start < end)
     }
 
-    /// The shard made from the record of a single run.
-    pub(crate) fn of(record: &Record) -> Self {
-        let is_of_agent = record.share.as_ref().is_some_and(|share| share.agent.is_some());
-        Self {
-            window_start_unix_ns: record.window_start_unix_ns,
-            window_ns: record.window_ns,
-            answered_until_s: record.answered_until_s,
-            started_unix_ms: record.started_unix_ms,
-            ended_unix_ms: record.ended_unix_ms,
-            partial: record.partial,
-            ended_by: record.ended_by,
-            aborted: record.aborted.clone(),
-            rate: record.rate.clone(),
-            churn_target_per_s: record.churn.as_ref().and_then(|churn| churn.target_per_s),
-            believable: record.believable.clone(),
-            warnings: record.warnings.clone(),
-            client: record.client.clone(),
-            machine_cpu: record.machine_cpu.clone(),
-            machine: record.machine.clone(),
-            scenario: record.scenario.clone(),
-            tags: record.tags.clone(),
-            plan: record.plan.clone(),
-            lanes: record.lanes,
-            share: record.share.clone(),
-            clock: record.clock.clone(),
-            planned: record.planned,
-            lag_p99_ns: record
-                .lag
-                .get(&Kind::All)
-                .filter(|_| is_of_agent)
-                .and_then(|lag| lag.p99_ns),
-            rows: None,
-            server: record.server.clone(),
-            intervals: record.intervals.clone(),
-            slices: record.slices.clone(),
-            seconds: record.seconds.clone(),
-        }
+    /// The instant at which its load began, in ns since 1970: the origin of its `seconds`. None if
+    /// nothing was measured.
+    pub fn load_began_unix_ns(&self) -> Option<u64> {
+        load_began(self.window_start_unix_ns, &self.plan)
     }
 
     /// True if it is a share that made its load.

@@ -3,9 +3,9 @@
 use crate::fixture;
 use crate::fixture::{expect, text};
 use memtide_base::Span;
+use memtide_merge::{Scenarios, merge};
 use memtide_metrics::{Histogram, Row};
 use memtide_record::*;
-use memtide_record::{Scenarios, Warning, merge};
 use memtide_scenario::Kind;
 
 /// A run of 4 s that began `skew_us` after the first, with times around a few hundred µs.

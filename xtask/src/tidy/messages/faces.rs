@@ -42,7 +42,7 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ("crates/session/src/world/simulated.rs", "--trace", "no face simulates"),
     ("crates/session/src/world/no_tls.rs", "--tls", "no face has TLS"),
     ("crates/session/src/world/tls.rs", "--", "no face has TLS"),
-    ("crates/record/src/merge/", "--force", "a flag of memtide merge"),
+    ("crates/merge/src/", "--force", "a flag of memtide merge"),
     ("crates/record/src/warning", "--", "remedies, which faces leave out or word themselves"),
     ("crates/sinks/src/ending.rs", "--", "these names are compared, and not printed"),
     ("crates/sinks/src/influx/output.rs", "spool", "no face has a spool"),

@@ -42,7 +42,7 @@ pub(super) const GROUPS: [Group; 8] = [
             "crates/run/src/doctor",
             "crates/run/src/survey",
             "crates/record/src/agreement",
-            "crates/record/src/merge/judgement",
+            "crates/merge/src/judgement",
         ],
         words_min: 2,
         ..GROUP
@@ -85,7 +85,7 @@ pub(super) const GROUPS: [Group; 8] = [
         files: &[
             "crates/memtide/src/",
             "crates/session/src/",
-            "crates/record/src/merge",
+            "crates/merge/src/",
             "crates/sinks/src/",
         ],
         ..GROUP

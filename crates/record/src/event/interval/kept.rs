@@ -31,7 +31,7 @@ impl Interval {
     }
 
     /// The second of a record, without the state of single workers. Its times are unknown.
-    pub(crate) fn of_record(second: &SecondRecord) -> Self {
+    pub fn of_record(second: &SecondRecord) -> Self {
         Self {
             start: Span::from_s_f64(second.start_s),
             length: Span::from_s_f64(second.length_s),

@@ -22,7 +22,7 @@ impl Interval {
     }
 
     /// Adds the same second of another process.
-    pub(crate) fn beside(&mut self, part: &Self) {
+    fn beside(&mut self, part: &Self) {
         self.absorb(part, plus);
         self.start = self.start.min(part.start);
         self.length = self.length.max(part.length);

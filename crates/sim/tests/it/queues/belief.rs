@@ -3,9 +3,10 @@
 
 use crate::agents::pair::Pair;
 use crate::prelude::*;
+use memtide_merge::Merging;
 use memtide_metrics::Slice;
 use memtide_metrics::slices::from_text;
-use memtide_record::{ClockRecord, Distribution, Merging, Percentile, Wide};
+use memtide_record::{ClockRecord, Distribution, Percentile, Wide};
 use memtide_scenario::Measure;
 use std::io::Write;
 

@@ -2,8 +2,9 @@
 //! exact, and it names the missing ones.
 
 use crate::prelude::*;
+use memtide_merge::Merging;
 use memtide_metrics::Histogram;
-use memtide_record::{ClockRecord, Distribution, Merging, ShareStart, Wide};
+use memtide_record::{ClockRecord, Distribution, ShareStart, Wide};
 use std::io::Write;
 
 /// A machine whose time of day is wrong.

@@ -2,8 +2,9 @@
 //! says its unit.
 
 use crate::prelude::*;
+use memtide_merge::merge;
 use memtide_record::compare::{RuleOutcome, Unit};
-use memtide_record::{GoalResult, Rule, compare, merge};
+use memtide_record::{GoalResult, Rule, compare};
 
 const MULTIGET: f64 = 4.0;
 

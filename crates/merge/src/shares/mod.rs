@@ -8,7 +8,7 @@ mod slicing;
 
 use super::clocks::Windows;
 use super::{counters, rows, seconds};
-use crate::record::{Record, ServerCounters, ShardRecord};
+use memtide_record::{Record, ServerCounters};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -28,18 +28,6 @@ pub(super) struct Shares {
 /// True if `record` is a share of a run, or was merged from shares.
 pub(super) fn is_of_shares(record: &Record) -> bool {
     record.share.is_some() || record.shards.first().is_some_and(|shard| shard.share.is_some())
-}
-
-/// The part of a share that a merged record keeps.
-pub(super) fn shard(record: &Record) -> ShardRecord {
-    let mut shard = ShardRecord::of(record);
-    shard.rows = Some(rows::of_share(record));
-    shard.scenario.clear();
-    shard.server = ServerCounters::default();
-    (shard.intervals, shard.slices, shard.seconds) = (Vec::new(), Vec::new(), Vec::new());
-    shard.plan.why.clear();
-    shard.plan.decided.clear();
-    shard
 }
 
 impl Shares {

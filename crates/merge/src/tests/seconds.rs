@@ -3,10 +3,10 @@
 use super::generate::run;
 use super::shares::share;
 use super::{json, same};
-use crate::record::{
+use memtide_base::Random;
+use memtide_record::{
     PlannedServer, Record, SecondRecord, ServerSecond, SettledCounts, UnderWay, Wide,
 };
-use memtide_base::Random;
 
 /// A run that measured from `start_ms` into the day, after 2 s of warm-up in which nothing ended,
 /// with `length_s` seconds of 1.05 s each.

@@ -1,9 +1,11 @@
 //! The servers' counters over all shards: from the first `before` to the last `after`, by the
 //! servers' own clock and counters. Those of shares are compared with what all shares sent.
 
-use crate::agreement::{Agreement, Circumstances, Readings};
-use crate::record::{CheckKind, ExpectedCounters, Figure, Record, ServerCounters, ShardRecord};
 use memtide_metrics::ErrorClass;
+use memtide_record::{
+    Agreement, CheckKind, Circumstances, ExpectedCounters, Figure, Readings, Record,
+    ServerCounters, ShardRecord,
+};
 use std::collections::BTreeMap;
 
 /// Warnings of a share about counters, which only all shares together can judge.

@@ -1,9 +1,9 @@
 //! The windows of shards on one time axis, as far as their clocks allow, and rates over them.
 
-use crate::record::{
+use memtide_base::Span;
+use memtide_record::{
     AlignedBy, AlignmentRecord, ClockRecord, PlanRecord, RateRecord, ShardRecord, per_second,
 };
-use memtide_base::Span;
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -306,14 +306,14 @@ fn consistent(measured: &[&ShardRecord]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::merge::shares::shard;
-    use crate::record::{Record, ShareRows};
+    use crate::shard::of_share;
+    use memtide_record::{Record, ShareRows};
 
     #[test]
     fn slices_count_that_lie_wholly_in_the_common_time_up_to_its_ends() {
         const SECOND: i128 = 1_000_000_000;
         let rows = ShareRows { width_ns: Some(SECOND as u64), ended: vec![10, 20, 60], sent: 90 };
-        let shard = ShardRecord { rows: Some(rows), ..shard(&Record::default()) };
+        let shard = ShardRecord { rows: Some(rows), ..of_share(&Record::default()) };
         let rate = |from: i128, to: i128| within(&shard, &(0..3 * SECOND), &(from..to));
         assert_eq!(rate(0, 3 * SECOND), Some(30.0));
         assert_eq!(rate(SECOND, 3 * SECOND), Some(40.0));

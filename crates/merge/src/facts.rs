@@ -6,10 +6,10 @@
 
 use super::clocks::Windows;
 use super::missing::total;
-use crate::record::{
+use memtide_base::choice::RateUnit;
+use memtide_record::{
     ChurnPlanRecord, MachineCpu, MachineRecord, PlanRecord, PlannedServer, ShardRecord,
 };
-use memtide_base::choice::RateUnit;
 use memtide_scenario::Tags;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

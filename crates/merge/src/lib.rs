@@ -3,6 +3,10 @@
 //! A merged record holds exact sums, and its shards in one order; everything else is computed from
 //! these, so merging is associative and commutative to the last bit. A share of a run is a shard
 //! with lanes. Records that cannot be one run are refused.
+//!
+//! Pure: no file is opened and no clock is read. The list below is the reading order; `use` arrows
+//! run only down it.
+#![forbid(unsafe_code)]
 
 mod own;
 mod judgement;
@@ -10,19 +14,21 @@ mod facts;
 mod missing;
 mod agree;
 mod shares;
+mod shard;
 mod counters;
 mod seconds;
 mod rows;
 mod clocks;
 mod sum;
 
-use crate::record::{ClientRecord, EndedBy, Record, ShardRecord, Slicing, Wide};
 use clocks::Windows;
+use memtide_record::{ClientRecord, EndedBy, Record, ShardRecord, Slicing, Wide};
 use shares::Shares;
 use sum::Sums;
 
 pub use agree::MergeError;
 pub use own::beside;
+pub use sum::check_histograms;
 
 /// Largest number of whole runs in one record, which keeps the rows of each. Shares of one run are
 /// not limited: their rows are summed.
@@ -83,8 +89,8 @@ impl Merging {
         agree::conserves(&record).map_err(damaged)?;
         self.sums.absorb(&record).map_err(damaged)?;
         let new = match record.shards.as_slice() {
-            [] if is_share => vec![shares::shard(&record)],
-            [] => vec![ShardRecord::of(&record)],
+            [] if is_share => vec![shard::of_share(&record)],
+            [] => vec![shard::of_run(&record)],
             parts => parts.to_vec(),
         };
         let total = self.shards.len() + new.len();

@@ -4,10 +4,10 @@
 //! of day, one of a share by its place in the common schedule. No row is split.
 
 use super::clocks::Windows;
-use crate::record::{IntervalRecord, Record, ShardRecord, ShareRows, SliceRecord};
 use memtide_base::Span;
 use memtide_metrics::Row;
 use memtide_metrics::series::{ROWS_MAX, SLICES_MAX, Stretch as _};
+use memtide_record::{IntervalRecord, Record, ShardRecord, ShareRows, SliceRecord};
 use std::collections::BTreeMap;
 use std::ops::Range;
 

@@ -1,10 +1,9 @@
 //! Random records from a seed: with something in every part, and every invariant of a record kept.
 
-use crate::record::*;
-use crate::warning::Warning;
 use memtide_base::{Random, Span};
 use memtide_metrics::series::GetTimes;
 use memtide_metrics::{Histogram, Row};
+use memtide_record::*;
 use memtide_scenario::{Kind, Scenario};
 use std::collections::BTreeMap;
 

@@ -1,10 +1,9 @@
 //! Adds the slices of shares, by number: slice *i* of each is the same stretch of time, as far as
 //! the shares began together.
 
-use crate::belief::Channel;
-use crate::merge::clocks::Windows;
-use crate::record::{Record, Slicing};
+use crate::clocks::Windows;
 use memtide_metrics::{Slice, slices};
+use memtide_record::{Channel, Record, Slicing};
 use std::collections::BTreeMap;
 
 /// Reason of records whose slices cannot be read.
@@ -30,7 +29,7 @@ pub(super) struct Shared {
 impl Shared {
     /// Adds the slices of a record: a share, or merged from shares. A share that measured nothing
     /// has none, and needs none.
-    pub(in crate::merge) fn absorb(&mut self, record: &Record) {
+    pub(super) fn absorb(&mut self, record: &Record) {
         if record.window_ns == 0 {
             return;
         }
@@ -71,7 +70,7 @@ impl Shared {
     }
 
     /// The slices of all shares together; none if a share kept none.
-    pub(in crate::merge) fn seal(mut self, windows: &Windows<'_>) -> Option<Slicing> {
+    pub(super) fn seal(mut self, windows: &Windows<'_>) -> Option<Slicing> {
         let (width_ns, count) = self.shape?;
         if self.is_without {
             return None;

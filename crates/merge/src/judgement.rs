@@ -4,11 +4,10 @@
 
 use super::agree::{self, of_different_servers};
 use super::{counters, missing};
-use crate::record::{
-    AgentRecord, Believable, Check, CheckKind, CheckResult, MissingRecord, Percentile, Record,
-    ShardRecord, ShareRecord, Verdict, WarningRecord,
+use memtide_record::{
+    AgentRecord, Believable, Check, CheckKind, CheckResult, LateCause, MissingRecord, Percentile,
+    Record, ShardRecord, ShareRecord, Verdict, Warning, WarningRecord,
 };
-use crate::warning::{LateCause, Warning};
 use std::collections::BTreeSet;
 
 /// Judges a merged record: verdict, warnings, goals and exit code. `ran` are the shards that made
@@ -20,7 +19,7 @@ pub(super) fn judge(record: &mut Record, all: &[&ShardRecord], ran: &[&ShardReco
     conclude(record, ran, checks);
     let scenarios = ran.iter().map(|shard| &shard.scenario);
     let goals = agree::goals(scenarios.chain([&record.scenario]));
-    record.goals = crate::judge::judge(&goals, record);
+    record.goals = memtide_record::judge(&goals, record);
     record.exit = record.exit_code();
 }
 

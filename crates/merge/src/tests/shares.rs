@@ -2,12 +2,11 @@
 //! reported.
 
 use super::generate::{Generator, believable, run};
-use super::{json, numbered};
-use crate::merge::{MergeError, Merging, Scenarios};
-use crate::record::tests::expect_valid;
-use crate::record::*;
+use super::{expect_valid, json, numbered};
+use crate::{MergeError, Merging, Scenarios};
 use memtide_base::{Random, Span};
 use memtide_metrics::Histogram;
+use memtide_record::*;
 use memtide_scenario::Kind;
 
 const MS: u64 = 1_000_000;
@@ -591,5 +590,5 @@ fn a_reset_of_one_server_of_several_is_no_difference_of_shares() {
 #[test]
 fn a_schema_holds_what_is_merged_from_shares() {
     let merged = merged(&[share(0, 4, 10), not_run(1, 4)]);
-    expect_valid::<Record>(&[serde_json::to_value(merged).unwrap()]);
+    expect_valid(&merged);
 }

@@ -2,11 +2,11 @@
 
 use super::generate::run;
 use super::{json, same};
-use crate::record::*;
 use memtide_base::{Random, Span};
 use memtide_metrics::counter::Fate;
 use memtide_metrics::slices::first_width;
 use memtide_metrics::{Answer, Histogram, Row, Shape, Tally, TallySum, UnansweredCount};
+use memtide_record::*;
 use memtide_scenario::Kind;
 use memtide_workload::OpKind;
 

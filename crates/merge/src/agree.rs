@@ -4,7 +4,7 @@
 //! in every field that their digest covers.
 
 use super::{SHARDS_MAX, Scenarios, rows};
-use crate::record::{Lanes, Record, ShardRecord};
+use memtide_record::{Lanes, Record, ShardRecord};
 use memtide_scenario::field::FIELDS;
 use memtide_scenario::{Goal, NOT_HASHED};
 use serde_json::{Map, Value};

@@ -2,12 +2,12 @@
 //! much of the load they had.
 
 use super::agree::lanes;
-use crate::record::{
+use memtide_base::Span;
+use memtide_base::choice::RateUnit;
+use memtide_record::{
     Check, CheckKind, CheckResult, EndedBy, MissingRecord, Phases, PlanRecord, ShardRecord,
     ShareRecord,
 };
-use memtide_base::Span;
-use memtide_base::choice::RateUnit;
 use std::collections::BTreeSet;
 
 /// The shares that are absent or did not run; none if all ran. Of `all` shares in the records,

@@ -2,12 +2,12 @@
 //!
 //! All sums are of whole numbers, so the order of adding cannot show.
 
-use crate::record::{
-    ChurnRecord, Counts, Distribution, ItemFigures, LagSplit, MessageSizes, Outage, Phases, Record,
-    ServerRecord, ServerTotals, Totals, add_counts,
-};
 use memtide_base::Span;
 use memtide_metrics::Histogram;
+use memtide_record::{
+    ChurnRecord, Counts, Distribution, ItemFigures, LagSplit, MessageSizes, Outage, Percentile,
+    Phases, Record, ServerRecord, ServerTotals, Totals, add_counts,
+};
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
@@ -96,9 +96,9 @@ impl Sums {
             let sum = self.times.entry(place.clone()).or_default().absorb(times);
             sum.ok_or_else(|| damaged(&place))?;
         }
-        for (place, counts) in counts_of(record) {
-            let read = counts.counts().filter(|read| counts.follows_from(read));
-            self.counts.entry(place).or_default().absorb(&read.ok_or_else(|| damaged(place))?);
+        for (place, part) in counts_of(record) {
+            let read = counts(part).ok_or_else(|| damaged(place))?;
+            self.counts.entry(place).or_default().absorb(&read);
         }
         Ok(())
     }
@@ -158,13 +158,44 @@ fn by_kind(
     Kind::ALL.iter().filter_map(|kind| Some((*kind, taken(kind)?.seal()))).collect()
 }
 
-impl Record {
-    /// Checks that every histogram of times and counts holds what its figures say, also of the load
-    /// of a master beside its agents. The error names one that does not.
-    pub fn check_histograms(&self) -> Result<(), String> {
-        Sums::default().absorb(self)?;
-        self.own.as_ref().map_or(Ok(()), |own| own.check_histograms())
-    }
+/// Checks that every histogram of times and counts in `record` holds what its figures say, also of
+/// the load of a master beside its agents.
+///
+/// # Errors
+/// The name of a histogram that does not, in a sentence without its full stop.
+pub fn check_histograms(record: &Record) -> Result<(), String> {
+    Sums::default().absorb(record)?;
+    record.own.as_deref().map_or(Ok(()), check_histograms)
+}
+
+/// The times of `part`; none if they are damaged, or if a percentile, the mean or the deviation is
+/// there and is not theirs.
+fn times(part: &Distribution) -> Option<Histogram<u64>> {
+    let times = part.times()?;
+    let truth = Distribution::of(&times, part.unanswered, Span::ZERO);
+    let is_so =
+        |it: Percentile| part.percentile(it).is_none_or(|ns| truth.percentile(it) == Some(ns));
+    let follows = Percentile::ALL.into_iter().all(is_so)
+        && is_near(part.mean_ns, truth.mean_ns)
+        && is_near(part.stddev_ns, truth.stddev_ns);
+    follows.then_some(times)
+}
+
+/// The counts of `part`; none if they are damaged, or if a percentile or the mean is there and is
+/// not theirs.
+fn counts(part: &Counts) -> Option<Histogram<u64>> {
+    let counts = part.counts()?;
+    let truth = Counts::of(&counts);
+    let is_so = |figure: Option<u64>, truth| figure.is_none() || figure == truth;
+    let follows =
+        is_so(part.p50, truth.p50) && is_so(part.p99, truth.p99) && is_near(part.mean, truth.mean);
+    follows.then_some(counts)
+}
+
+/// True if a figure is absent, or is `truth` but for its last digits.
+fn is_near(figure: Option<f64>, truth: Option<f64>) -> bool {
+    let near = |figure: f64| truth.is_some_and(|it| (figure - it).abs() <= 1e-6 * (it.abs() + 1.0));
+    figure.is_none_or(near)
 }
 
 /// Sum of distributions.
@@ -181,10 +212,15 @@ struct DistributionSum {
 impl DistributionSum {
     /// Adds `part`; none if its figures cannot be those of any times.
     fn absorb(&mut self, part: &Distribution) -> Option<()> {
-        self.answered.absorb(&part.times().filter(|times| part.follows_from(times))?);
+        self.answered.absorb(&times(part)?);
         self.unanswered = self.unanswered.saturating_add(part.unanswered);
         self.bounds.absorb(&part.bounds()?);
-        self.at_least_ns = self.at_least_ns.into_iter().chain(part.others_at_least_ns()).min();
+        // Those without a bound of their own took at least as long as this.
+        let others_ns = match &part.bounds {
+            Some(bounds) => bounds.others_at_least_ns,
+            None => part.at_least_ns,
+        };
+        self.at_least_ns = self.at_least_ns.into_iter().chain(others_ns).min();
         Some(())
     }
 

@@ -2,7 +2,7 @@
 //! one round. Only the master's was measured.
 
 use super::{counters, judgement};
-use crate::record::{Check, CheckKind, CheckResult, GoalRecord, Reason, Record, ShardRecord};
+use memtide_record::{Check, CheckKind, CheckResult, GoalRecord, Reason, Record, ShardRecord};
 
 /// The record of the agents' load, with `own`, which their master measured at the same time. Goals
 /// are judged by `own`, and the servers' counters by both together. A bad verdict on one applies to

@@ -4,12 +4,11 @@
 //! by the time of day for whole runs, and by the time since the common beginning for shares.
 
 use super::rows::{Gaps, covered, extend};
-use crate::event::Interval;
-use crate::record::{
-    Phases, Record, SECONDS_MAX, SecondRecord, SettledCounts, ShardRecord, UnderWay, load_began,
-};
 use memtide_base::Span;
 use memtide_metrics::Histogram;
+use memtide_record::{
+    Interval, Phases, Record, SECONDS_MAX, SecondRecord, SettledCounts, ShardRecord, UnderWay,
+};
 use std::collections::BTreeMap;
 use std::mem;
 use std::ops::Range;
@@ -72,7 +71,7 @@ pub(super) fn aligned(shards: &[ShardRecord], phases: &Phases) -> Vec<SecondReco
 
 /// The seconds of a whole run; none if it does not say when its load began.
 fn placed(number: usize, shard: &ShardRecord) -> impl Iterator<Item = Placed> {
-    let load = load_began(shard.window_start_unix_ns, &shard.plan);
+    let load = shard.load_began_unix_ns();
     shard.seconds.iter().filter_map(move |second| {
         let second = Interval::of_record(second);
         let start = load?.checked_add(second.start.ns())?;
