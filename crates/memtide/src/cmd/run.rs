@@ -29,7 +29,7 @@ use std::io;
 ///
 /// Cause: No server is named, and the embedded server would lose its items at once.
 pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
-    let settings = match load_only {
+    let mut settings = match load_only {
         true => flags::settings(matches),
         false => flags::settings_to_measure(matches),
     }?;
@@ -43,6 +43,9 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     let repeat = matches.try_get_one::<u32>("repeat").ok().flatten();
     if let Some(times) = repeat.filter(|_| !settings.outputs.plan) {
         return repeat::repeat(*times, matches, &settings);
+    }
+    if repeat.is_none() {
+        settings.decide_first_length();
     }
     let division = division(settings.placement.shard, &variable)?;
     // A share of a run by agents is refused with the rest of the settings.

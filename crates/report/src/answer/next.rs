@@ -49,7 +49,10 @@ fn command(record: &Record, change: &Change) -> Option<String> {
     }
     let is_set =
         |name: &str| change.flags.iter().any(|flag| flag.starts_with(&format!("--{name} ")));
-    let given = given_fields(&record.scenario).into_iter().filter(|(name, _)| !is_set(name));
+    // A length replaces the precision that would end the run.
+    let has_no_room = |name: &str| ["precision", "at-most"].contains(&name) && is_set("duration");
+    let given = given_fields(&record.scenario).into_iter();
+    let given = given.filter(|(name, _)| !is_set(name) && !has_no_room(name));
     let flag = |(name, word): (&str, String)| match word.as_str() {
         "true" => format!(" --{name}"),
         "false" => format!(" --{name}=false"),

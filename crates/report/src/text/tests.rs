@@ -1,6 +1,7 @@
 //! Whole reports compared with files, and properties of all reports.
 
 use super::*;
+use crate::answer::next;
 use crate::fixture;
 use crate::fixture::{expect, text, text_at};
 use memtide_base::Span;
@@ -31,6 +32,20 @@ fn a_closed_loop_says_what_its_times_are() {
     expect("closed.txt", &limited);
     record.believable = Believable::from_checks(Vec::new());
     assert!(text(&record).contains("\nnext: memtide run --rate 86k # below saturation\n"));
+}
+
+#[test]
+fn a_length_that_is_advised_replaces_a_precision() {
+    let mut record = fixture::open();
+    record.scenario.remove("duration");
+    record.scenario.insert("precision".to_owned(), "p99 5%".into());
+    record.scenario.insert("at-most".to_owned(), "1m".into());
+    let (again, _) = next(&record).unwrap();
+    assert!(again.contains("--precision 'p99 5%' --at-most 1m --seed"), "{again}");
+    record.slicing = fixture::mixed().slicing;
+    let (longer, _) = next(&record).unwrap();
+    assert!(longer.contains("--duration") && !longer.contains("--precision"), "{longer}");
+    assert!(!longer.contains("--at-most"), "{longer}");
 }
 
 #[test]

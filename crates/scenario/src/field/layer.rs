@@ -159,7 +159,7 @@ fn spelled(value: &Value) -> String {
 /// flags with which the run was made, or could have been.
 pub fn given_fields(words: &Words) -> Vec<(&str, String)> {
     let mut usual = Scenario::default().words();
-    // This default follows from other fields.
+    // These defaults follow from other fields.
     let (mut layer, mut settings) = (Layer::new(), Settings::default());
     for (name, value) in words {
         let word = Some(spelled(value)).filter(|word| !word.is_empty());
@@ -169,6 +169,13 @@ pub fn given_fields(words: &Words) -> Vec<(&str, String)> {
     if settings.apply(&layer).is_ok() {
         let warmup = settings.warmup_by_default().to_string();
         usual.insert("warmup".to_owned(), Value::String(warmup));
+        settings.scenario.precision.clear();
+        settings.scenario.at_most = None;
+        settings.decide_first_length();
+        let first = settings.scenario.words();
+        for name in ["precision", "at-most"] {
+            first.get(name).map(|word| usual.insert(name.to_owned(), word.clone()));
+        }
     }
     let given = words.iter().filter(|(name, value)| usual.get(*name) != Some(*value));
     let given = given.map(|(name, value)| (name.as_str(), spelled(value)));

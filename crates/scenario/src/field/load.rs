@@ -26,7 +26,7 @@ pub(super) const FIELDS: &[Field] = &[
     Field {
         name: "duration",
         value: Some("TIME"),
-        default: "10s; none with ops-max or connections-total",
+        default: "10s; none with precision, ops-max or connections-total",
         help: "How long to measure",
         long: "A time with its unit: `500ms`, `30s`, `2m`, `1h`; at most `366d`. memtide measures \
                the operations that are due in this window, which starts after the warm-up. Load \
@@ -38,7 +38,7 @@ pub(super) const FIELDS: &[Field] = &[
     Field {
         name: "precision",
         value: Some("'FIGURE FRACTION'"),
-        default: "none",
+        default: "p50 10%,p90 10% without a server and a duration; else none",
         help: "Measure until figures are known this narrowly, such as 'p99 5%'",
         long: "A figure (`p99`, `mean`, `get.p99.9` or `rate`) and half the width of the range in \
                which it lies: `'p99 5%'` ends the window once p99 is known within ± 5 %. memtide \
@@ -54,7 +54,7 @@ pub(super) const FIELDS: &[Field] = &[
     Field {
         name: "at-most",
         value: Some("TIME"),
-        default: "5m with precision",
+        default: "5m with precision; 30s without a server",
         help: "The longest time to measure with precision",
         long: "A time with its unit, such as `30s` or `10m`; at most `366d`. If the figures that \
                `precision` names are not narrow enough by then, memtide says so, and `strict` \

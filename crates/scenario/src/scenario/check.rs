@@ -133,6 +133,16 @@ impl Scenario {
         self.at_most.unwrap_or(AT_MOST)
     }
 
+    /// What makes it impossible to end the window when figures are known, if anything.
+    fn never_known(&self) -> Option<&'static str> {
+        self.unsteady().or_else(|| (self.cooldown != Cooldown::Load).then_some("this cooldown"))
+    }
+
+    /// True if the window could end when figures are known.
+    pub(super) fn can_end_when_known(&self) -> bool {
+        self.never_known().is_none()
+    }
+
     /// Checks that figures can become as narrow as asked, and that nothing else ends the window.
     ///
     /// Cause: The window ends when the figures are known as narrowly as asked, and another field
@@ -147,10 +157,8 @@ impl Scenario {
             }
             return;
         }
-        let with = if let Some(with) = self.unsteady() {
+        let with = if let Some(with) = self.never_known() {
             with
-        } else if self.cooldown != Cooldown::Load {
-            "this cooldown"
         } else if self.duration.is_some_and(|duration| duration != self.at_most()) {
             "duration, because it decides how long to measure: use at-most for the longest time"
         } else {

@@ -22,6 +22,12 @@ use std::str::FromStr;
 /// Tags of a run, by name: the user's own words to find it again.
 pub type Tags = BTreeMap<String, String>;
 
+/// What a first run measures until it is known: the times of most operations. A quiet machine takes
+/// 5 s for it; one that changes its pace for seconds takes longer.
+const FIRST_PRECISION: &str = "p50 10%,p90 10%";
+/// The longest time that a first run measures.
+const FIRST_AT_MOST: Span = Span::from_s(30);
+
 /// Largest number of tags of a run.
 const TAGS_MAX: usize = 32;
 /// Longest name of a tag, in bytes.
@@ -182,6 +188,19 @@ impl Settings {
         match self.placement.is_divided() || self.scenario.is_unsteady() || is_brief {
             true => Warmup::NONE,
             false => Warmup::Auto,
+        }
+    }
+
+    /// Decides how long a first run measures, which is one without a server and without a length:
+    /// until [`FIRST_PRECISION`] is reached. Other runs stay as they are.
+    pub fn decide_first_length(&mut self) {
+        let Scenario { servers, duration, precision, at_most, .. } = &self.scenario;
+        let has_length = duration.is_some() || at_most.is_some() || !precision.is_empty();
+        let is_alone = !self.placement.is_divided() && self.placement.agents.which.is_none();
+        let has_own = servers.is_empty() && is_alone;
+        if has_own && !has_length && self.scenario.can_end_when_known() {
+            self.scenario.precision = parse_list(FIRST_PRECISION).expect("they are figures");
+            self.scenario.at_most = Some(FIRST_AT_MOST);
         }
     }
 

@@ -212,6 +212,50 @@ fn a_warmup_is_found_by_default_where_it_can_be() {
 }
 
 #[test]
+fn only_a_first_run_has_a_precision_by_default() {
+    let asked = |words: &[(&str, &str)]| {
+        let mut layer = crate::Layer::new();
+        for &(name, word) in words {
+            layer.push(find(name).unwrap(), vec![word.to_owned()], crate::Origin::Flag);
+        }
+        let mut settings = Settings::default();
+        settings.apply(&layer).unwrap();
+        settings.decide_first_length();
+        assert_eq!(settings.check().len(), 0, "{words:?}");
+        let given = settings.scenario.words();
+        let left = crate::given_fields(&given).into_iter().map(|(name, _)| name.to_owned());
+        let Scenario { precision, at_most, .. } = settings.scenario;
+        let asked: Vec<String> = precision.iter().map(ToString::to_string).collect();
+        (asked.join(","), at_most, left.collect::<Vec<_>>())
+    };
+    let first = |words: &[(&str, &str)]| {
+        let (precision, at_most, left) = asked(words);
+        let is_first = precision == "p50 10%,p90 10%" && at_most == Some(Span::from_s(30));
+        assert!(is_first || precision.is_empty() && at_most.is_none(), "{words:?}: {precision}");
+        let told = left.iter().any(|name| name == "precision" || name == "at-most");
+        assert!(!told, "a default is not repeated: {left:?}");
+        is_first
+    };
+    for words in [&[][..], &[("rate", "0")], &[("keys", "1k"), ("tls", "true")]] {
+        assert!(first(words), "{words:?}");
+    }
+    for words in [
+        ("duration", "10s"),
+        ("server", "h"),
+        ("agents", "2"),
+        ("ops-max", "1k"),
+        ("cooldown", "drain"),
+        ("wave", "ramp:1k,2k"),
+        ("shard", "0/2"),
+    ] {
+        assert!(!first(&[words]), "{words:?}");
+    }
+    let own = asked(&[("precision", "p99 5%")]);
+    assert_eq!((&*own.0, own.1), ("p99 5%", None));
+    assert!(own.2.contains(&"precision".to_owned()), "{:?}", own.2);
+}
+
+#[test]
 fn a_warmup_is_found_only_where_a_load_can_be_steady() {
     let problems = |words: &[(&str, &str)]| -> Vec<String> {
         let mut layer = crate::Layer::new();
