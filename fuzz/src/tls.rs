@@ -4,8 +4,8 @@
 use crate::generate::pieces;
 use memtide_base::Span;
 use memtide_base::choice::TlsVersion;
-use memtide_engine::{Closed, Filter, FilterPlan, PeerError, SendBuffer};
 use memtide_tls::{SimulatedOptions, simulated};
+use memtide_world::{Closed, Filter, FilterPlan, PeerError, SendBuffer};
 use std::sync::LazyLock;
 
 /// Both ends of a world whose keys follow from a seed.

@@ -2,8 +2,8 @@
 
 use crate::handoff::{Parcel, handoff};
 use memtide_base::{Instant, Span};
-use memtide_engine::{Stage, WorkerReport};
 use memtide_metrics::{Shape, Tally};
+use memtide_world::{Stage, WorkerReport};
 
 const GIVEN: u64 = 3;
 

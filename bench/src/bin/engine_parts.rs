@@ -7,12 +7,13 @@ use memtide_base::{Instant, Span};
 use memtide_codec::Verb;
 use memtide_codec::meta::{Flags, ReplyDecoder as MetaDecoder};
 use memtide_codec::text::{ReplyDecoder, encode};
-use memtide_engine::{Address, Plan, ServerPlan, Worker};
+use memtide_engine::Worker;
 use memtide_host::driver::NullDriver;
 use memtide_metrics::histogram::Tallying;
 use memtide_run::{Surroundings, lower};
 use memtide_scenario::{Protocol, Scenario};
 use memtide_workload::{Next, PlannedSource, Source};
+use memtide_world::{Address, Plan, ServerPlan};
 use std::hint::black_box;
 
 const VALUE_BYTES: usize = 200;

@@ -1,11 +1,11 @@
 //! The unit that makes load: one schedule, one source, and the connections it may use.
 
-use crate::plan::{ChurnPlan, OnFull, Pacing, Plan, RateUnit, Seat};
 use crate::route::Route;
 use memtide_base::rng::Stream;
 use memtide_base::{Instant, Span};
 use memtide_workload::Schedule;
 use memtide_workload::schedule::Lane;
+use memtide_world::plan::{ChurnPlan, OnFull, Pacing, Plan, RateUnit, Seat};
 
 /// One client.
 #[derive(Debug)]

@@ -12,14 +12,14 @@ mod verdict;
 
 use crate::dialect::{self, Dialect, Marks, Rejection, WireFormat, in_format_of, name};
 pub(crate) use crate::dialect::{InFlight, InFlightStage};
-use crate::driver::{Closed, PeerError, Refusal, SendBuffer};
-use crate::plan::{Matching, Place, Plan, Transport};
 use link::Wrap;
 pub(crate) use link::{Link, State};
 use memtide_base::{Instant, Span};
 use memtide_codec::{ErrorKind, Reply};
 use memtide_metrics::{DatagramClass, ErrorClass, Fate, ReplyClass};
 use memtide_workload::{Action, Outcome, Source, Version};
+use memtide_world::driver::{PeerError, Refusal, SendBuffer};
+use memtide_world::plan::{Matching, Place, Plan, Transport};
 pub(crate) use outgoing::{Outgoing, TooLong};
 use std::collections::VecDeque;
 use verdict::{
@@ -744,22 +744,6 @@ fn bring_forward<T: WireFormat>(
         }
     }
     Ok(())
-}
-
-impl From<Closed> for ErrorClass {
-    fn from(closed: Closed) -> Self {
-        match closed {
-            Closed::ByPeer
-            | Closed::Truncated
-            | Closed::Reset
-            | Closed::Unanswered
-            | Closed::Unheard
-            | Closed::Other(_) => Self::Closed,
-            Closed::Broken(PeerError::TooManyConnections) => Self::TooManyConnections,
-            Closed::Broken(PeerError::Unmatched { .. }) => Self::Unmatched,
-            Closed::Broken(_) => Self::Protocol,
-        }
-    }
 }
 
 #[cfg(test)]

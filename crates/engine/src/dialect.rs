@@ -8,13 +8,14 @@ mod in_flight;
 mod meta;
 mod text;
 
-use crate::driver::{Closed, ConnectError, PeerError, SendBuffer};
-use crate::plan::{Plan, Protocol};
 pub(crate) use binary::Binary;
 use content::Content;
 pub(crate) use in_flight::{InFlight, InFlightStage};
 use memtide_codec::{ErrorReply, Malformed, Reply};
 use memtide_workload::{Op, OpKind, Source, Version};
+use memtide_world::driver::{Closed, ConnectError, PeerError, SendBuffer};
+use memtide_world::plan::{Plan, Protocol};
+use memtide_world::question::Question;
 pub(crate) use meta::{Marks, Meta};
 pub(crate) use text::Text;
 
@@ -212,20 +213,6 @@ pub(crate) enum Rejection {
     Credentials(ConnectError),
     /// The answer to the credentials broke the protocol.
     Broken(Closed),
-}
-
-/// A question to a server, asked on a connection beside the load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question<'a> {
-    /// The server's version.
-    Version,
-    /// Its general-purpose statistics.
-    Statistics,
-    /// A get of a key that it hardly has. Every server that knows any command answers it.
-    Get,
-    /// A line of the text protocol, without its end, whichever protocol the plan uses. Its answer
-    /// is the first line that is received.
-    Line(&'a str),
 }
 
 /// The key that [`Question::Get`] requests.

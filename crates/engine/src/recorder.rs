@@ -8,9 +8,7 @@ mod lateness;
 
 use crate::connection::{Ending, InFlight, InFlightStage};
 use crate::dialect::Marks;
-use crate::driver::{Closed, Handshake, Refusal, Sample};
 use crate::pacer::Wait;
-use crate::plan::{Plan, Window, WindowCommands, segment, slot};
 use alike::{Answers, Sends};
 pub(crate) use asked::Asked;
 pub(crate) use churn::{ChurnEnd, Opening};
@@ -23,6 +21,8 @@ use memtide_metrics::{
     UnansweredCount,
 };
 use memtide_workload::{Action, OpKind};
+use memtide_world::driver::{Closed, Handshake, Refusal, Sample};
+use memtide_world::plan::{Plan, Window, WindowCommands, segment, slot};
 
 const _: () = assert!(OpKind::COUNT <= KINDS_MAX, "each kind has its counters");
 

@@ -5,10 +5,10 @@ mod groups;
 mod pool;
 mod single;
 
-use crate::plan::{Clients, Plan, Reach, Seat};
 use groups::{Groups, Roles};
 use memtide_base::ConnectionId;
 use memtide_workload::Op;
+use memtide_world::plan::{Clients, Plan, Reach, Seat};
 use pool::Pool;
 use single::Single;
 

@@ -19,12 +19,7 @@ mod agenda;
 use crate::client::Client;
 use crate::connection::Connection;
 use crate::dialect::Dialect;
-use crate::driver::{Address, Driver, DriverError, SocketOptions};
-use crate::fleet::{Stage, WorkerReport};
 use crate::pacer::IdleClock;
-use crate::plan::{
-    ChurnPlan, Clients, OnFull, Pacing, Place, Plan, RateUnit, Reconnect, Transport,
-};
 use crate::recorder::Recorder;
 use agenda::{Agenda, Timer};
 use churn::Churn;
@@ -33,6 +28,11 @@ use course::Course;
 use memtide_base::{ClientId, ConnectionId, Id, Instant, ServerId, Span, Table};
 use memtide_metrics::Tally;
 use memtide_workload::{Source, TimeLaw};
+use memtide_world::driver::{Address, Driver, DriverError, SocketOptions};
+use memtide_world::fleet::{Stage, WorkerReport};
+use memtide_world::plan::{
+    ChurnPlan, Clients, OnFull, Pacing, Place, Plan, RateUnit, Reconnect, Transport,
+};
 use outbox::Outbox;
 use presence::Presence;
 use std::net::IpAddr;

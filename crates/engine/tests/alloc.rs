@@ -10,15 +10,16 @@ mod encrypted;
 
 use encrypted::encrypted;
 use memtide_base::{ConnectionId, Full, Instant, Span};
-use memtide_engine::driver::DriverError;
-use memtide_engine::{
-    Address, ChurnPlan, Clients, Completion, ConnectionTurn, Cooldown, Driver, Filter, FilterPlan,
-    Matching, Message, OnFull, Pace, Pacing, PeerError, Plan, Protocol, Reach, Replicate, Sample,
-    SendBuffer, ServerPlan, Sharing, SocketOptions, Submitted, Transport, Verify, Window, Worker,
-};
+use memtide_engine::Worker;
 use memtide_metrics::TallySum;
 use memtide_workload::{
     Arrival, Draws, Oracle, PlannedSource, RateCurve, SizeLaw, ValueSpace, Wave,
+};
+use memtide_world::driver::DriverError;
+use memtide_world::{
+    Address, ChurnPlan, Clients, Completion, ConnectionTurn, Cooldown, Driver, Filter, FilterPlan,
+    Matching, Message, OnFull, Pace, Pacing, PeerError, Plan, Protocol, Reach, Replicate, Sample,
+    SendBuffer, ServerPlan, Sharing, SocketOptions, Submitted, Transport, Verify, Window,
 };
 use rig::{Change, DELAY, Script, Stretch, Watched, World, ms};
 use std::alloc::{GlobalAlloc, Layout, System};

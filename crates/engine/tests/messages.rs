@@ -7,11 +7,11 @@ mod prose;
 
 use memtide_base::Span;
 use memtide_codec::{ErrorKind, Excerpt, Malformed};
-use memtide_engine::Protocol;
-use memtide_engine::driver::{Closed, ConnectError, DriverError, PeerError, Refusal};
-use memtide_engine::fleet::TroubleKind;
-use memtide_engine::probe::AskError;
 use memtide_workload::OpKind;
+use memtide_world::Protocol;
+use memtide_world::driver::{Closed, ConnectError, DriverError, PeerError, Refusal};
+use memtide_world::fleet::TroubleKind;
+use memtide_world::question::AskError;
 use prose::{flaw, flaw_of_predicate};
 
 /// Declares one value of each variant; a new variant must be added to its list.

@@ -10,14 +10,14 @@ mod encrypted;
 
 use encrypted::encrypted;
 use memtide_base::{ConnectionId, Instant, Law, Span};
-use memtide_engine::fleet::{Command, Fleet};
-use memtide_engine::{
-    Address, Cooldown, Pacing, Plan, Protocol, ServerPlan, Stage, Verify, Window, WindowCommands,
-};
 use memtide_metrics::{Counters, Mismatch, TallySum, VerifyClass};
 use memtide_server::{FaultKind, ServerProfile, StoreOptions};
 use memtide_sim::{Network, Script, Setting, SimFleet, SimServer, Trace, WorldFilter};
 use memtide_workload::{KeySpace, Oracle, Popularity, SizeLaw, SourcePlan, ValueSpace};
+use memtide_world::fleet::{Command, Fleet};
+use memtide_world::{
+    Address, Cooldown, Pacing, Plan, Protocol, ServerPlan, Stage, Verify, Window, WindowCommands,
+};
 use std::sync::Arc;
 
 const KEYS: u64 = 2_000;
@@ -120,7 +120,7 @@ fn carry_out(fleet: &mut SimFleet, plan: &Plan) -> (Counters, Vec<Mismatch>) {
     let mut totals = TallySum::new(&plan.shape());
     fleet.start(plan, 0..plan.workers).expect("it starts");
     let step = Span::from_ms(20);
-    let mut all = |fleet: &mut SimFleet, has: &dyn Fn(&memtide_engine::WorkerReport) -> bool| {
+    let mut all = |fleet: &mut SimFleet, has: &dyn Fn(&memtide_world::WorkerReport) -> bool| {
         let interval = fleet.collect(fleet.now() + step, &mut totals).expect("it goes on");
         interval.workers.iter().all(has)
     };

@@ -2,7 +2,7 @@
 //! thread of its own. A reader that stalls delays nothing: samples that find no room are lost and
 //! counted.
 
-use memtide_engine::driver::Sample;
+use memtide_world::driver::Sample;
 use std::sync::mpsc::{Receiver, TryRecvError};
 
 /// The most samples taken from a worker's queue in a row.

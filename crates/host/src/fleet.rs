@@ -17,14 +17,14 @@ use crate::machine::pin;
 use crate::memory;
 use crate::signal::StopFlag;
 use memtide_base::{Instant, ServerId, Span};
-use memtide_engine::driver::{DriverError, Sample};
-use memtide_engine::fleet::{
-    Command, CpuTime, Fleet, FleetError, Interval, STOP_MIN, WorkerReport,
-};
-use memtide_engine::probe::{Answer, AskError, Question, ask_unless};
-use memtide_engine::{Driver, Io, Pacing, Plan, ServerPlan, Stage, WindowCommands, Worker};
+use memtide_engine::Worker;
+use memtide_engine::probe::ask_unless;
 use memtide_metrics::{Tally, TallySum};
 use memtide_workload::{PlannedSource, Source};
+use memtide_world::driver::{DriverError, Sample};
+use memtide_world::fleet::{Command, CpuTime, Fleet, FleetError, Interval, STOP_MIN, WorkerReport};
+use memtide_world::question::{Answer, AskError, Question};
+use memtide_world::{Driver, Io, Pacing, Plan, ServerPlan, Stage, WindowCommands};
 use rustix::io::Errno;
 use std::num::NonZeroU64;
 use std::ops::Range;

@@ -6,8 +6,8 @@
 use loom::sync::Arc;
 #[cfg(all(test, loom))]
 use loom::sync::atomic::{AtomicPtr, Ordering};
-use memtide_engine::WorkerReport;
 use memtide_metrics::Tally;
+use memtide_world::WorkerReport;
 use std::ptr;
 #[cfg(not(all(test, loom)))]
 use std::sync::Arc;

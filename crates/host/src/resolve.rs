@@ -1,6 +1,6 @@
 //! Resolves names of hosts to addresses, once, before a run.
 
-use memtide_engine::{Address, ServerPlan};
+use memtide_world::{Address, ServerPlan};
 use std::net::ToSocketAddrs;
 
 /// Every address of `host`, in the resolver's order. The error is a sentence that names the host

@@ -5,14 +5,14 @@
 mod plan;
 
 use memtide_base::Span;
-use memtide_engine::driver::ConnectError;
-use memtide_engine::fleet::{Fleet, FleetError};
-use memtide_engine::plan::{Backoff, Reconnect};
-use memtide_engine::probe::{AskError, Question};
-use memtide_engine::{Address, Io, Plan, ServerPlan, Window};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet};
 use memtide_metrics::TallySum;
+use memtide_world::driver::ConnectError;
+use memtide_world::fleet::{Fleet, FleetError};
+use memtide_world::plan::{Backoff, Reconnect};
+use memtide_world::question::{AskError, Question};
+use memtide_world::{Address, Io, Plan, ServerPlan, Window};
 use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::sync::Arc;

@@ -1,68 +1,19 @@
-//! The program's end: exit codes that scripts rely on, and sentences for people.
+//! The program's end: what clap refuses, in sentences for people. The exit codes are the session's
+//! (`memtide_session::exit`).
 
 mod foreign;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use memtide_record::Exit;
-use memtide_run::Failure;
-use memtide_scenario::{FieldError, Problem, is_near};
-use memtide_sinks::OutputStop;
+use memtide_scenario::is_near;
+use memtide_session::console::complain;
+use memtide_session::exit::{Stop, USAGE};
 use std::ffi::OsStr;
-use std::io;
 use std::process::ExitCode;
 
-/// A goal was missed or a check failed.
-pub(crate) const FAILED: u8 = Exit::Failed.code();
-/// The command line, the environment or the scenario is wrong.
-pub(crate) const USAGE: u8 = Exit::Usage.code();
-/// A server cannot be reached, or was lost.
-pub(crate) const UNREACHABLE: u8 = Exit::Unreachable.code();
-/// The result cannot be believed, and `--strict` was given.
-pub(crate) const UNBELIEVABLE: u8 = Exit::Unbelievable.code();
-/// The user interrupted the run.
-pub(crate) const INTERRUPTED: u8 = Exit::Interrupted.code();
-
-/// An end without a result.
-#[derive(Debug)]
-pub(crate) struct Stop {
-    /// The exit code.
-    pub(crate) code: u8,
-    /// The sentence.
-    pub(crate) message: String,
-}
-
-impl Stop {
-    pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { code: USAGE, message: message.into() }
-    }
-
-    pub(crate) fn report(self) -> ExitCode {
-        crate::output::complain(&self.message);
-        ExitCode::from(self.code)
-    }
-}
-
-impl From<FieldError> for Stop {
-    fn from(error: FieldError) -> Self {
-        Self::usage(error.to_string())
-    }
-}
-
-impl From<Problem> for Stop {
-    fn from(problem: Problem) -> Self {
-        Self::usage(problem.to_string())
-    }
-}
-
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
-        Self { code: failure.exit, message: failure.message() }
-    }
-}
-
-/// The failure of a run whose `output` cannot be written.
-pub(crate) fn unwritable(output: &str, error: &io::Error) -> Stop {
-    OutputStop::unwritable(output, error).into()
+/// Prints why there is no result; returns the exit code.
+pub(crate) fn report(stop: &Stop) -> ExitCode {
+    complain(&stop.message);
+    ExitCode::from(stop.code)
 }
 
 /// The error of an argument that is not UTF-8.
@@ -130,10 +81,10 @@ fn keep_near(error: &mut clap::Error, written: ContextKind, suggested: ContextKi
 pub(crate) fn of_usage(mut error: clap::Error) -> ExitCode {
     if error.kind() == ErrorKind::InvalidUtf8 {
         let garbled = std::env::args_os().find_map(|word| no_text(&word));
-        return Stop::usage(garbled.unwrap_or_else(|| error.to_string())).report();
+        return report(&Stop::usage(garbled.unwrap_or_else(|| error.to_string())));
     }
     if let Some(stop) = known_otherwise(&error) {
-        return stop.report();
+        return report(&stop);
     }
     keep_near_only(&mut error);
     // A reader that has gone away is no error.

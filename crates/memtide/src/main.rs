@@ -4,13 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod cmd;
-#[cfg(feature = "cluster")]
-mod cluster;
-mod session;
-mod placement;
 mod flags;
-mod floor;
-mod fresh;
 mod exit;
 mod output;
 
@@ -33,6 +27,6 @@ fn main() -> ExitCode {
     memory::release();
     match cmd::dispatch(&matches) {
         Ok(code) => ExitCode::from(code),
-        Err(stop) => stop.report(),
+        Err(stop) => exit::report(&stop),
     }
 }

@@ -14,16 +14,16 @@ use crate::survey::{
     QueryFilter, ServerCommands, Survey, check_abilities, compare, figures, is_closed,
 };
 use memtide_base::{Instant, Sentence, ServerId, Span, rng};
-use memtide_engine::fleet::{Fleet, Interval};
-use memtide_engine::plan::segment;
-use memtide_engine::probe::{AskError, Question};
-use memtide_engine::{Closed, Plan, ServerPlan, Window};
 use memtide_metrics::{Churn, ChurnCounters, Counters, TallySum};
 use memtide_record::{
     Agreement, Event, Phase, Progress, Record, ShareStart, TimesSoFar, WarmupEnd, WrongValues,
     natively,
 };
 use memtide_scenario::{Goal, Load, Scenario};
+use memtide_world::fleet::{Fleet, Interval};
+use memtide_world::plan::segment;
+use memtide_world::question::{AskError, Question};
+use memtide_world::{Closed, Plan, ServerPlan, Window};
 use std::borrow::Cow;
 
 /// A run that has ended, by its plan or early.

@@ -8,13 +8,13 @@ pub(crate) use errors::{Errors, Missed};
 use memtide_base::units::{format_change, format_percent};
 use memtide_base::{Rate, Span};
 use memtide_belief::machine::{CPUS_OF_A_PAIR, KEPT_MAX, STALL, STALLED_SHARE, STOLEN_MAX};
-use memtide_engine::fleet::WorkerReport;
-use memtide_engine::{ChurnPlan, Pacing, Plan, Wait};
 use memtide_metrics::{Histogram, Quantile, quantile};
 use memtide_record::{
     Agreement, Check, CheckKind, CheckResult, LateCause, MachineCpu, Percentile, ProgramCpu,
     ServerCpu, Warning,
 };
+use memtide_world::fleet::WorkerReport;
+use memtide_world::{ChurnPlan, Pacing, Plan, Wait};
 
 /// Largest difference between achieved and target rate, as a fraction; 4 σ of the arrival
 /// distribution if that is more.

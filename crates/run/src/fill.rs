@@ -11,14 +11,14 @@ use crate::lower::{SampledServers, compares_lengths, keys_own, needs_keys, plan_
 use crate::observer::Observer;
 use crate::run_plan::{Ended, Loss, run_plan};
 use memtide_base::{Instant, Sentence, ServerId};
-use memtide_engine::fleet::{Fleet, Trouble, TroubleKind};
-use memtide_engine::plan::{Work, segment};
-use memtide_engine::{Closed, Plan, ServerPlan};
 use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, TallySum};
 use memtide_record::warning::Shortfall;
 use memtide_record::{Event, Phase, Progress, Warning, natively};
 use memtide_scenario::{Load, Scenario};
 use memtide_workload::WindowPlan;
+use memtide_world::fleet::{Fleet, Trouble, TroubleKind};
+use memtide_world::plan::{Work, segment};
+use memtide_world::{Closed, Plan, ServerPlan};
 use probe::{Probed, accept_as_it_is, wants_keys};
 use room::Room;
 use std::ops::Range;

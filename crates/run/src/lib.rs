@@ -1,6 +1,6 @@
 //! From a scenario to a plan, through the phases of a run, to a record.
 //!
-//! Pure decisions over a [`memtide_engine::Fleet`]: it owns no thread, no socket and no clock, and
+//! Pure decisions over a [`memtide_world::Fleet`]: it owns no thread, no socket and no clock, and
 //! cannot tell the real world from a simulated one. The list below is the reading order.
 #![forbid(unsafe_code)]
 

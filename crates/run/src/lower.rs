@@ -22,11 +22,6 @@ use lanes::Lanes;
 use layout::{ClientLayout, Data};
 pub use memory::PlanSizes;
 use memtide_base::{Sentence, Span};
-use memtide_engine::plan::{RequestPlan, RowPlan};
-use memtide_engine::{
-    Credentials, FilterPlan, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window,
-    WindowCommands,
-};
 use memtide_record::{LoopKind, PlanRecord, PlannedServer, natively};
 use memtide_scenario as word;
 use memtide_scenario::{
@@ -34,6 +29,11 @@ use memtide_scenario::{
 };
 use memtide_workload::{
     Expiring, Lifetimes, Mix, OpKind, Oracle, RateCurve, SourcePlan, Wave, WindowPlan,
+};
+use memtide_world::plan::{RequestPlan, RowPlan};
+use memtide_world::{
+    Credentials, FilterPlan, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window,
+    WindowCommands,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;

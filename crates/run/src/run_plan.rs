@@ -23,12 +23,12 @@ use crate::failure::{Failure, Fault};
 use crate::share::{Barrier, NotRun};
 use beginning::{Begun, begin};
 use memtide_base::{Instant, Span};
-use memtide_engine::fleet::{Command, Fleet, Interval, TroubleKind, WorkerReport};
-use memtide_engine::plan::segment;
-use memtide_engine::{Closed, Pacing, PeerError, Plan, Reconnect, Stage, Window};
 use memtide_metrics::{Counters, ErrorClass, TallySum};
 use memtide_record::Aborted;
 use memtide_scenario::Kind;
+use memtide_world::fleet::{Command, Fleet, Interval, TroubleKind, WorkerReport};
+use memtide_world::plan::segment;
+use memtide_world::{Closed, Pacing, PeerError, Plan, Reconnect, Stage, Window};
 use opening::Opening;
 use std::borrow::Cow;
 

@@ -16,9 +16,6 @@ use crate::run_plan::{
 use crate::share::{NotRun, Share};
 use crate::survey::{ServerCommands, Survey, whole};
 use memtide_base::{Instant, Span};
-use memtide_engine::fleet::CpuTime;
-use memtide_engine::plan::segment;
-use memtide_engine::{Pacing, Plan, RateUnit};
 use memtide_metrics::interval::ConnectionCounters;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Lateness, Row, TallySum, Times};
 use memtide_record::{
@@ -28,6 +25,9 @@ use memtide_record::{
     Totals, WarmupEnd, Warning, WarningRecord, Wide, per_second,
 };
 use memtide_scenario::{Kind, Scenario};
+use memtide_world::fleet::CpuTime;
+use memtide_world::plan::segment;
+use memtide_world::{Pacing, Plan, RateUnit};
 use std::collections::BTreeMap;
 
 pub(crate) use churn::none_opened;
@@ -444,7 +444,7 @@ fn servers(
     record: &Record,
     began: &Began,
 ) -> Vec<ServerRecord> {
-    let row = |server: &memtide_engine::ServerPlan| {
+    let row = |server: &memtide_world::ServerPlan| {
         let number = plan.servers.iter().position(|one| std::ptr::eq(one, server));
         let number = number.expect("it is one of the plan's");
         let is_it = |other: usize| survey.first(other) == number;

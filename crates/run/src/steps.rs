@@ -22,10 +22,10 @@ use crate::failure::{Failure, Fault};
 use crate::lower::{Lowered, Surroundings, document, lower_step};
 use crate::observer::Observer;
 use memtide_base::{Rate, Span};
-use memtide_engine::plan::StepTask;
 use memtide_record::steps::{Conclusion, LostAgent, Step, StepRole, StepsEnd};
 use memtide_record::{CheckKind, CheckResult, EndedBy, Event, Exit, Record, StepBegun};
 use memtide_scenario::{Problem, Scenario};
+use memtide_world::plan::StepTask;
 
 /// Factor by which the rest after a step exceeds the time that servers need for its remaining
 /// operations.

@@ -10,14 +10,14 @@ pub(crate) use query_filter::{QueryFilter, is_closed};
 
 use crate::failure::{Failure, Fault};
 use memtide_base::{Sentence, Span};
-use memtide_engine::fleet::Fleet;
-use memtide_engine::probe::{Answer, AskError, Question};
-use memtide_engine::{Plan, Protocol, ServerPlan, Transport};
 use memtide_metrics::{Counters, ErrorClass, ReplyClass};
 use memtide_record::{
     Agreement, Circumstances, ExpectedCounter, ExpectedCounters, Figure, Readings, natively,
 };
 use memtide_workload::{Action, OpKind};
+use memtide_world::fleet::Fleet;
+use memtide_world::question::{Answer, AskError, Question};
+use memtide_world::{Plan, Protocol, ServerPlan, Transport};
 use std::collections::BTreeMap;
 
 /// Statistics of one server.

@@ -3,8 +3,8 @@
 
 use crate::world::{Delivered, World};
 use memtide_base::{ConnectionId, Full, Instant, Span};
-use memtide_engine::driver::{Completion, Driver, DriverError, Event, Sample, Submitted};
-use memtide_engine::{Address, Message, SocketOptions};
+use memtide_world::driver::{Completion, Driver, DriverError, Event, Sample, Submitted};
+use memtide_world::{Address, Message, SocketOptions};
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::rc::Rc;

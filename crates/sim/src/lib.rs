@@ -1,5 +1,5 @@
 //! The virtual world: a clock that jumps from event to event, a network described by probability
-//! laws, servers from the `server` crate, and a [`Fleet`](memtide_engine::Fleet) of workers that
+//! laws, servers from the `server` crate, and a [`Fleet`](memtide_world::Fleet) of workers that
 //! run the same engine as in the real world.
 //!
 //! Everything follows from the seed: equal seeds, scenarios and commits give equal traces. The list

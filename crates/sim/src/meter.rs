@@ -3,8 +3,8 @@
 
 use crate::world::{PauseKind, WorkerPause};
 use memtide_base::{Instant, Span};
-use memtide_engine::fleet::{CpuTime, STOP_MIN};
-use memtide_engine::{Wait, WorkerReport};
+use memtide_world::fleet::{CpuTime, STOP_MIN};
+use memtide_world::{Wait, WorkerReport};
 
 /// A stretch of the world's time.
 type Stretch = (Instant, Instant);

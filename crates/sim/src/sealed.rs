@@ -2,7 +2,7 @@
 //! come from. It knows no protocol.
 
 use memtide_base::Span;
-use memtide_engine::{Filter, FilterPlan, SendBuffer};
+use memtide_world::{Filter, FilterPlan, SendBuffer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -7,11 +7,11 @@ use crate::script::Script;
 use crate::sealed::{Sealed, WorldFilter};
 use crate::trace::{Trace, What};
 use memtide_base::{ConnectionId, Instant, Span};
-use memtide_engine::driver::{Address, Closed, ConnectError, Sample};
 use memtide_server::{
     After, Clock, Datagrams, Endpoint, FaultKind, ProfileState, ServerProfile, Session, Store,
     StoreOptions,
 };
+use memtide_world::driver::{Address, Closed, ConnectError, Sample};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 

@@ -5,7 +5,7 @@ use crate::library::Library;
 use crate::material::{Material, MaterialError, certificates};
 use crate::sessions::Sessions;
 use memtide_base::choice::TlsVersion;
-use memtide_engine::{Filter, FilterPlan};
+use memtide_world::{Filter, FilterPlan};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};

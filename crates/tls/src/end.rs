@@ -4,7 +4,7 @@
 use crate::fault::fault;
 use memtide_base::choice::TlsVersion;
 use memtide_codec::Excerpt;
-use memtide_engine::{
+use memtide_world::{
     Closed, ConnectError, Filter, Handshake, Message, PeerError, SendBuffer, TlsFault,
 };
 use rustls::version::{TLS12, TLS13};

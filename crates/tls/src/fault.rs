@@ -1,8 +1,8 @@
 //! Errors of rustls as faults in a user's words.
 
 use memtide_codec::Excerpt;
-use memtide_engine::TlsFault;
-use memtide_engine::driver::Stranger;
+use memtide_world::TlsFault;
+use memtide_world::driver::Stranger;
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
 use std::fmt::Debug;
 

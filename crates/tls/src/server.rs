@@ -4,7 +4,7 @@ use crate::end::{End, versions};
 use crate::library::Library;
 use crate::material::{Material, MaterialError, certificates};
 use memtide_base::choice::TlsVersion;
-use memtide_engine::{Filter, FilterPlan};
+use memtide_world::{Filter, FilterPlan};
 use rustls::server::{ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig, ServerConnection};
 use std::sync::Arc;

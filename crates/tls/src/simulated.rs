@@ -11,7 +11,7 @@ use crate::server::{ServerOptions, server_of};
 use memtide_base::Span;
 use memtide_base::choice::TlsVersion;
 use memtide_base::rng::{Stream, hash};
-use memtide_engine::FilterPlan;
+use memtide_world::FilterPlan;
 use rustls::crypto::{
     ActiveKeyExchange, CryptoProvider, GetRandomFailed, SecureRandom, SharedSecret,
     SupportedKxGroup, ring,

@@ -276,7 +276,7 @@ mod tests {
     /// The proof once waited for words that agents no longer log.
     #[test]
     fn agents_log_the_words_that_are_counted() {
-        let agent = include_str!("../../../crates/memtide/src/cluster/serving.rs");
+        let agent = include_str!("../../../crates/session/src/cluster/serving.rs");
         assert!(agent.contains(super::CONNECTED));
     }
 }

@@ -15,14 +15,19 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     // The logarithm of the gamma function; libm is in the tree by rand_distr.
     ("belief", "base metrics", "libm serde"),
     ("server", "base codec", ""),
-    ("engine", "base codec workload metrics", ""),
+    ("world", "base codec workload metrics", ""),
+    ("engine", "base codec workload metrics world", ""),
     ("scenario", "base workload metrics", "serde serde_json toml strsim sha2"),
     ("record", "base workload metrics belief scenario", "serde serde_json serde_path_to_error"),
     ("merge", "base metrics scenario record", "serde_json"),
-    ("host", "base workload metrics engine server", "rustix socket2 signal-hook libc io-uring"),
-    ("tls", "base codec engine", "rustls rcgen"),
-    ("sim", "base workload metrics engine server", ""),
-    ("run", "base workload metrics engine scenario record belief", ""),
+    (
+        "host",
+        "base workload metrics world engine server",
+        "rustix socket2 signal-hook libc io-uring",
+    ),
+    ("tls", "base codec world", "rustls rcgen"),
+    ("sim", "base workload metrics world engine server", ""),
+    ("run", "base workload metrics world scenario record belief", ""),
     (
         "report",
         "base metrics scenario record belief",
@@ -41,19 +46,25 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ),
     ("compat", "base metrics scenario record", ""),
     (
+        "session",
+        "base workload server world scenario record belief host run report sinks sim compat \
+         cluster tls",
+        "serde_json",
+    ),
+    (
         "memtide",
-        "base workload server engine scenario record merge belief host run report sinks sim \
-         compat cluster tls",
+        "base workload server world scenario record merge belief host run report sinks sim \
+         compat cluster session",
         "clap clap_complete clap_mangen glob serde_json",
     ),
     ("xtask", "", "clap proc-macro2 rustix serde_json signal-hook"),
     (
         "bench",
-        "base codec workload metrics engine scenario record run host sinks tls",
+        "base codec workload metrics world engine scenario record run host sinks tls",
         "clap libc rustix io-uring rustls serde_json",
     ),
     ("loom", "", ""),
-    ("fuzz", "base codec server scenario record cluster engine tls", "toml prost"),
+    ("fuzz", "base codec server scenario record cluster world tls", "toml prost"),
 ];
 
 /// Findings about the dependencies of a workspace, given as the output of `cargo metadata`: those

@@ -17,7 +17,7 @@ use std::collections::HashSet;
 const OPENINGS: &[&str] = &["The same", "To which", "Of which"];
 
 /// Crates whose public types are the vocabulary of the measurement.
-const GLOSSARY_CRATES: &[&str] = &["engine", "host", "metrics", "run", "sim", "sinks"];
+const GLOSSARY_CRATES: &[&str] = &["engine", "host", "metrics", "run", "sim", "sinks", "world"];
 
 /// Public terms that the glossary need not explain.
 const TERMS: &str = "\

@@ -4,10 +4,10 @@
 
 use super::link::Wrap;
 use super::{Connection, ConnectionEvents, Ending, FollowUp};
-use crate::driver::PeerError;
 use memtide_base::{Instant, Span};
 use memtide_codec::udp::Taken;
 use memtide_metrics::{DatagramClass, Fate};
+use memtide_world::driver::PeerError;
 
 impl Connection {
     /// True if this connection is a socket for datagrams.

@@ -4,10 +4,12 @@
 
 use super::{Heard, TooLong};
 use crate::dialect::{Dialect, Reader, Rejection};
-use crate::driver::{Closed, ConnectError, Filter, FilterPlan, Handshake, PeerError, SendBuffer};
-use crate::plan::{Plan, Transport};
 use memtide_base::Instant;
 use memtide_codec::udp::{self, Header, Reassembler};
+use memtide_world::driver::{
+    Closed, ConnectError, Filter, FilterPlan, Handshake, PeerError, SendBuffer,
+};
+use memtide_world::plan::{Plan, Transport};
 
 /// The state of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! gathers requests at a time, and ten thousand buffers would take much memory.
 
 use super::InFlight;
-use crate::driver::SendBuffer;
+use memtide_world::driver::SendBuffer;
 
 /// Requests of one connection that have not been submitted.
 #[derive(Debug)]

@@ -6,11 +6,11 @@ mod meta;
 
 use super::*;
 use crate::dialect::tests::plan;
-use crate::plan::{Protocol, Transport};
 use memtide_base::{ClientId, ServerId};
 use memtide_codec::binary::{Opcode, Status};
 use memtide_workload::OpKind;
 use memtide_workload::OpKind::*;
+use memtide_world::plan::{Protocol, Transport};
 
 /// The first connection of a run, in a stream.
 fn place() -> Place {

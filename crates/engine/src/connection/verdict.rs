@@ -2,10 +2,10 @@
 
 use super::{ConnectionEvents, InFlight, InFlightStage};
 use crate::dialect::{Marks, Role, WireFormat, name};
-use crate::driver::{PeerError, Refusal};
 use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Reply};
 use memtide_metrics::{ErrorClass, Fate, ReplyClass};
 use memtide_workload::{Action, Outcome};
+use memtide_world::driver::{PeerError, Refusal};
 
 /// True if a value in the answer to `head` is the number that an increment returns, which is not
 /// looked at.

@@ -4,15 +4,16 @@
 
 use super::content::Content;
 use super::in_flight::InFlight;
-use super::{GET_KEY, Question, Reader, Role, WireFormat};
-use crate::driver::{ConnectError, PeerError, Refusal, SendBuffer};
-use crate::plan::Plan;
+use super::{GET_KEY, Reader, Role, WireFormat};
 use memtide_codec::binary::encode::{self, Head};
 use memtide_codec::binary::{
     Answer, Extras, NEVER_CREATE, Opcode, ReplyDecoder, Request, Status, expiry,
 };
 use memtide_codec::{Malformed, Reply, sasl};
 use memtide_workload::{Action, Op, OpKind, Source, Version, numeric_value};
+use memtide_world::driver::{ConnectError, PeerError, Refusal, SendBuffer};
+use memtide_world::plan::Plan;
+use memtide_world::question::Question;
 
 /// Encodes and decodes frames.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! The contents of requests in every protocol: keys, values and their expiry.
 
-use crate::driver::{SPLICE_BYTES_MIN, SendBuffer};
-use crate::plan::{Credentials, Plan};
 use memtide_workload::{Action, Expiring, KeySpace, OpKind, ValueSpace, Version, numeric_value};
+use memtide_world::driver::{SPLICE_BYTES_MIN, SendBuffer};
+use memtide_world::plan::{Credentials, Plan};
 use std::sync::Arc;
 
 /// The contents of a plan's requests.

@@ -1,8 +1,8 @@
 //! An operation in flight: what its connection and its dialect know of it until it ends.
 
-use crate::plan::OPERATION_BYTES;
 use memtide_base::{Instant, Span};
 use memtide_workload::{Op, OpKind};
+use memtide_world::plan::OPERATION_BYTES;
 
 /// An operation in flight, from the schedule to the histogram. At most 48 bytes: there may be
 /// thousands on each of thousands of connections.

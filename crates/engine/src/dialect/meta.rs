@@ -5,12 +5,13 @@
 
 use super::content::{Content, write_key};
 use super::in_flight::InFlight;
-use super::{GET_KEY, Question, Reader, Role, Text, WireFormat};
-use crate::driver::{ConnectError, PeerError, SendBuffer};
-use crate::plan::{Matching, Plan};
+use super::{GET_KEY, Reader, Role, Text, WireFormat};
 use memtide_codec::meta::{Command, Flag, Flags, Letters, ReplyDecoder, encode};
 use memtide_codec::{Malformed, Reply};
 use memtide_workload::{Action, Op, OpKind, Source, Version};
+use memtide_world::driver::{ConnectError, PeerError, SendBuffer};
+use memtide_world::plan::{Matching, Plan};
+use memtide_world::question::Question;
 
 /// Encodes and decodes meta commands.
 #[derive(Debug)]

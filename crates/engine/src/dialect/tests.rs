@@ -4,11 +4,11 @@
 mod closed_plan;
 
 use super::*;
-use crate::driver::Refusal;
-use crate::plan::{Credentials, RequestPlan};
 use memtide_base::Span;
 use memtide_codec::binary::{self, Opcode, Status};
 use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Malformed};
+use memtide_world::driver::Refusal;
+use memtide_world::plan::{Credentials, RequestPlan};
 use std::sync::Arc;
 
 /// A plan with a protocol and credentials; its other fields do not matter.

@@ -2,13 +2,14 @@
 
 use super::content::{Content, write_key};
 use super::in_flight::InFlight;
-use super::{GET_KEY, Question, Reader, Role, WireFormat};
-use crate::driver::{ConnectError, PeerError, Refusal, SendBuffer};
-use crate::plan::Plan;
+use super::{GET_KEY, Reader, Role, WireFormat};
 use memtide_codec::text::ReplyDecoder;
 use memtide_codec::text::encode::{self, LineEnd, StoreTail};
 use memtide_codec::{Keys, Malformed, Reply, Request, Verb};
 use memtide_workload::{Action, Op, OpKind, Source, Version};
+use memtide_world::driver::{ConnectError, PeerError, Refusal, SendBuffer};
+use memtide_world::plan::Plan;
+use memtide_world::question::Question;
 
 /// Encodes and decodes lines.
 #[derive(Debug)]

@@ -5,10 +5,10 @@
 
 use super::Recorder;
 use crate::connection::{Ending, InFlight, InFlightStage};
-use crate::plan::segment;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::{Fate, ReplyClass};
 use memtide_workload::{OpKind, Outcome};
+use memtide_world::plan::segment;
 
 /// Answers of one reception that are alike.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,10 @@
 //! What requests make a server count, of one request or of several that were made together.
 
 use super::Recorder;
-use crate::plan::segment;
 use memtide_base::ServerId;
 use memtide_metrics::Counters;
 use memtide_workload::{Action, OpKind};
+use memtide_world::plan::segment;
 
 impl Recorder {
     /// Counts `bytes` of a request of `segment`.

@@ -1,9 +1,9 @@
 //! What is recorded of connections under connection churn.
 
 use super::Recorder;
-use crate::plan::segment;
 use memtide_base::{Instant, Span};
 use memtide_metrics::ChurnFate;
+use memtide_world::plan::segment;
 
 /// The opening of a connection, under connection churn.
 #[derive(Clone, Copy)]

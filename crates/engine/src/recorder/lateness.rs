@@ -1,9 +1,9 @@
 //! What bounds memtide's own share of a response time: how late operations were sent that may still
 //! queue at the server, and how long a reply may have lain unread. docs/measurement.md derives it.
 
-use crate::driver::Driver;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::{LATE_CLASSES, LATE_MIN_NS, Lateness};
+use memtide_world::driver::Driver;
 
 /// Wake-ups for which the run-queue time is read before their number per second is looked at.
 const DRAWS: u32 = 200;

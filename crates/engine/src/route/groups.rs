@@ -5,9 +5,9 @@
 //! open connection is skipped if another will do.
 
 use super::single::Single;
-use crate::plan::Replicate;
 use memtide_base::ConnectionId;
 use memtide_workload::{Mix, Op, OpKind};
+use memtide_world::plan::Replicate;
 
 /// The groups and their purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 //! Connections of equal load that have room form a list, the lists an array by load. Every step is
 //! O(1): loads change by one, and the least load in use moves with them.
 
-use crate::plan::Refill;
 use memtide_base::{ConnectionId, Id, Table};
+use memtide_world::plan::Refill;
 
 /// A range of connections and their loads.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 //! drawn.
 
 use super::pool::Pool;
-use crate::plan::{ConnectionTurn, Refill};
 use memtide_base::ConnectionId;
 use memtide_base::rng::{Stream, below, hash};
+use memtide_world::plan::{ConnectionTurn, Refill};
 
 /// Connections of which at most one carries an operation.
 #[derive(Debug)]

@@ -8,15 +8,15 @@ use super::sink::sink_of;
 use super::{BATCH_MAX, Worker};
 use crate::client::{Offer, gives_up};
 use crate::connection::State;
-use crate::driver::{Closed, ConnectError, Driver, PeerError};
-use crate::fleet::{Stage, TroubleKind};
-use crate::plan::{ChurnPlan, Plan};
 use crate::recorder::{ChurnEnd, Opening};
 use memtide_base::rng::Stream;
 use memtide_base::{ClientId, ConnectionId, Id, Instant, Span, Table};
 use memtide_metrics::{ChurnFate, Fate};
 use memtide_workload::schedule::Lane;
 use memtide_workload::{Schedule, Source};
+use memtide_world::driver::{Closed, ConnectError, Driver, PeerError};
+use memtide_world::fleet::{Stage, TroubleKind};
+use memtide_world::plan::{ChurnPlan, Plan};
 use std::collections::VecDeque;
 use std::mem;
 

@@ -4,10 +4,10 @@
 
 use super::Worker;
 use crate::connection::InFlight;
-use crate::driver::Driver;
 use memtide_base::{ClientId, Instant};
 use memtide_metrics::Fate;
 use memtide_workload::{Next, Op, OpKind, Outcome, Source};
+use memtide_world::driver::Driver;
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Makes one operation on each connection that `Route::aim` chose. If none of them is open, the

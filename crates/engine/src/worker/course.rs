@@ -2,9 +2,9 @@
 //! those in flight.
 
 use crate::client::Offer;
-use crate::fleet::Stage;
-use crate::plan::{Cooldown, Plan};
 use memtide_base::{Instant, Span};
+use memtide_world::fleet::Stage;
+use memtide_world::plan::{Cooldown, Plan};
 
 /// The progress of one worker through its plan.
 #[derive(Debug)]

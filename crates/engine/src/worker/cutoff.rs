@@ -5,11 +5,11 @@
 
 use super::Worker;
 use crate::connection::InFlight;
-use crate::driver::Driver;
-use crate::fleet::Stage;
 use memtide_base::{ClientId, Instant, Span};
 use memtide_metrics::Fate;
 use memtide_workload::{Schedule, Source};
+use memtide_world::driver::Driver;
+use memtide_world::fleet::Stage;
 
 /// How long operations in flight at the window's end are awaited.
 const CUTOFF_GRACE: Span = Span::from_s(1);

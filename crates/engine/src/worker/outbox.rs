@@ -3,9 +3,9 @@
 //! time.
 
 use crate::connection::{FollowUp, Outgoing};
-use crate::driver::SPLICE_BYTES_MIN;
-use crate::plan::Plan;
 use memtide_base::{ConnectionId, Instant};
+use memtide_world::driver::SPLICE_BYTES_MIN;
+use memtide_world::plan::Plan;
 
 /// Bytes gathered for one connection before they are sent.
 const OUT_BYTES_MAX: usize = 64 * 1024;

@@ -8,13 +8,13 @@ use super::cutoff::BacklogEnd;
 use super::sink::sink_of;
 use crate::connection::{ConnectionEvents, Ending, FollowUp, Heard, State};
 use crate::dialect::Rejection;
-use crate::driver::{Closed, ConnectError, Driver, Event};
-use crate::fleet::{Stage, Trouble, TroubleKind};
-use crate::plan::{Backoff, Place, Reconnect};
 use memtide_base::rng::{Stream, hash, unit};
 use memtide_base::{ClientId, ConnectionId, Instant, Link, Random, Span};
 use memtide_metrics::Fate;
 use memtide_workload::{Action, Source, TimeLaw};
+use memtide_world::driver::{Closed, ConnectError, Driver, Event};
+use memtide_world::fleet::{Stage, Trouble, TroubleKind};
+use memtide_world::plan::{Backoff, Place, Reconnect};
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Handles all completions; true if there was one.

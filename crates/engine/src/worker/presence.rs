@@ -1,10 +1,10 @@
 //! Lost connections and servers, and since when they are lost. Called only when a connection is
 //! lost or returns, so it costs nothing otherwise.
 
-use crate::fleet::Trouble;
-use crate::plan::{Place, Plan};
 use memtide_base::{ConnectionId, Instant, Link, ServerId, Table};
 use memtide_metrics::{Absence, Absences};
+use memtide_world::fleet::Trouble;
+use memtide_world::plan::{Place, Plan};
 use std::ops::Range;
 
 /// The connections and servers of one worker.

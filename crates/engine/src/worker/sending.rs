@@ -7,13 +7,13 @@ use super::sink::sink_of;
 use super::{BATCH_MAX, Worker};
 use crate::client::gives_up;
 use crate::connection::{Ending, InFlight, InFlightStage, Issued};
-use crate::driver::{Driver, Submitted};
-use crate::fleet::Stage;
-use crate::plan::Place;
 use crate::recorder::Asked;
 use memtide_base::{ClientId, ConnectionId, Instant, Link, Span};
 use memtide_metrics::Fate;
 use memtide_workload::{Next, Op, OpKind, Outcome, Source};
+use memtide_world::driver::{Driver, Submitted};
+use memtide_world::fleet::Stage;
+use memtide_world::plan::Place;
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Fires timers and serves clients that are due at `now`; true if there were any.

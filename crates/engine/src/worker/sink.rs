@@ -6,12 +6,12 @@ use super::verifier::Verifier;
 use crate::client::Client;
 use crate::connection::{Connection, ConnectionEvents, Ending, InFlight};
 use crate::dialect::Marks;
-use crate::driver::Refusal;
-use crate::plan::Place;
 use crate::recorder::Recorder;
 use memtide_base::{ClientId, ConnectionId, Instant, Link, Span, Table};
 use memtide_metrics::DatagramClass;
 use memtide_workload::{Outcome, Source};
+use memtide_world::driver::Refusal;
+use memtide_world::plan::Place;
 
 /// Passes the events of one connection's operations to the recorder, their source and the verifier.
 pub(super) struct OperationSink<'a, S> {

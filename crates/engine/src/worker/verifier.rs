@@ -3,7 +3,6 @@
 //! the first bytes of a value, and allocates nothing after the start.
 
 use crate::connection::InFlight;
-use crate::plan::{Matching, Plan, Verify, WATCHED_BYTES, WATCHED_MAX};
 use crate::recorder::Recorder;
 use memtide_base::rng::{Stream, hash, unit};
 use memtide_base::{ConnectionId, Instant, Link, ServerId, Table};
@@ -12,6 +11,7 @@ use memtide_workload::{
     Action, Finding, KeySpace, Op, OpKind, Oracle, Outcome, Source, ValueCheck, ValueSpace,
     Version, Wrong,
 };
+use memtide_world::plan::{Matching, Plan, Verify, WATCHED_BYTES, WATCHED_MAX};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

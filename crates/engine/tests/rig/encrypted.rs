@@ -1,9 +1,9 @@
 //! A plan over TLS, for the tests that want one.
 
 use memtide_base::choice::TlsVersion;
-use memtide_engine::Plan;
 use memtide_sim::{WorldClock, WorldFilter};
 use memtide_tls::{SimulatedOptions, simulated};
+use memtide_world::Plan;
 
 /// `plan` over TLS, and the filter of its servers.
 pub fn encrypted(plan: &Plan) -> (Plan, Option<WorldFilter>) {

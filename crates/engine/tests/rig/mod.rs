@@ -9,10 +9,11 @@ pub use plan::{SEED, WARMUP, closed_plan};
 pub use world::{DELAY, Seen, Watched, World, ms};
 
 use memtide_base::{ConnectionId, Instant, Span};
-use memtide_engine::plan::segment;
-use memtide_engine::{Driver, OnFull, Pacing, Plan, Sharing, Stage, Window, Worker, WorkerReport};
+use memtide_engine::Worker;
 use memtide_metrics::{Counters, Histogram, Slice, SliceSet, TallySum};
 use memtide_workload::{Arrival, Next, Op, Outcome, PlannedSource, RateCurve, Source, Wave};
+use memtide_world::plan::segment;
+use memtide_world::{Driver, OnFull, Pacing, Plan, Sharing, Stage, Window, WorkerReport};
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -1,12 +1,12 @@
 //! The plan from which tests of workers and fleets start. Carries out nothing.
 
 use memtide_base::Span;
-use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan};
-use memtide_engine::{
+use memtide_workload::{KeySpace, MixOrder, Popularity, SizeLaw, SourcePlan, ValueSpace};
+use memtide_world::plan::{Backoff, Reconnect, RequestPlan, RowPlan};
+use memtide_world::{
     Address, Clients, Cooldown, Io, Pacing, Plan, RateUnit, Refill, ServerPlan, SocketOptions,
     Task, Wait, Window, WindowCommands,
 };
-use memtide_workload::{KeySpace, MixOrder, Popularity, SizeLaw, SourcePlan, ValueSpace};
 
 pub const SEED: u64 = 7;
 pub const WARMUP: Span = Span::from_ms(100);

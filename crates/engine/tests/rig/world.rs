@@ -2,12 +2,10 @@
 //! that record the calls they receive.
 
 use memtide_base::{ConnectionId, Full, Instant, Law, Span};
-use memtide_engine::driver::DriverError;
-use memtide_engine::{
-    Address, Completion, Driver, Message, Plan, Sample, SocketOptions, Submitted,
-};
 use memtide_server::{ServerProfile, StoreOptions};
 use memtide_sim::{Network, Script, Setting, SimDriver, SimFleet, SimServer, Trace, WorldFilter};
+use memtide_world::driver::DriverError;
+use memtide_world::{Address, Completion, Driver, Message, Plan, Sample, SocketOptions, Submitted};
 use std::cell::RefCell;
 use std::net::IpAddr;
 use std::rc::Rc;

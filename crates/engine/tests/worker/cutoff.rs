@@ -2,7 +2,7 @@
 //! can answer: the counts, and the lower bounds of the times of unsent operations.
 
 use crate::prelude::*;
-use memtide_engine::RateUnit;
+use memtide_world::RateUnit;
 
 /// The end of the window of every plan here.
 const END: Instant = Instant::from_ns(START.ns() + 1_100_000_000);

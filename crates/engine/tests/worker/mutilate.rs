@@ -2,7 +2,7 @@
 //! answers and skip operations that are late; and the number of operations that they carry.
 
 use crate::prelude::*;
-use memtide_engine::plan::RowPlan;
+use memtide_world::plan::RowPlan;
 
 /// The keys that each connection requested, in order.
 fn keys_asked(ran: &Ran, connections: usize) -> Vec<Vec<u64>> {

@@ -1,9 +1,9 @@
 //! Only the schedule makes intended instants, independent of the answers.
 
 use crate::prelude::*;
-use memtide_engine::Refill;
 use memtide_workload::Schedule;
 use memtide_workload::schedule::Lane;
+use memtide_world::Refill;
 
 /// The window's instants as computed by the schedules alone, ascending.
 fn scheduled(plan: &Plan, lanes: impl Iterator<Item = Lane>) -> Vec<Span> {

@@ -5,12 +5,13 @@ pub use crate::rig::{
     run_far, run_until,
 };
 pub use memtide_base::{Instant, Span};
-pub use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, segment};
-pub use memtide_engine::{
-    ChurnPlan, Clients, Cooldown, Driver, OnFull, Pace, Pacing, Plan, Protocol, Sample, ServerPlan,
-    Sharing, Stage, Window, Worker,
-};
+pub use memtide_engine::Worker;
 pub use memtide_metrics::{Counters, Histogram};
 pub use memtide_workload::{
     Arrival, KeyForm, KeySpace, OpKind, Outcome, PlannedSource, RateCurve, SizeLaw, Wave,
+};
+pub use memtide_world::plan::{Backoff, Reconnect, RequestPlan, segment};
+pub use memtide_world::{
+    ChurnPlan, Clients, Cooldown, Driver, OnFull, Pace, Pacing, Plan, Protocol, Sample, ServerPlan,
+    Sharing, Stage, Window,
 };

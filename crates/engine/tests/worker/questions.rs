@@ -1,7 +1,8 @@
 //! Questions beside the load, and replies that do not answer them.
 
 use crate::prelude::*;
-use memtide_engine::probe::{AskError, Question, ask, ask_unless};
+use memtide_engine::probe::{ask, ask_unless};
+use memtide_world::question::{AskError, Question};
 
 #[test]
 fn what_is_no_answer_is_named_by_its_first_bytes() {

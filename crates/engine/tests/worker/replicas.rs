@@ -3,8 +3,8 @@
 
 use crate::prelude::*;
 use memtide_base::ServerId;
-use memtide_engine::{Address, ConnectionTurn, Reach, Replicate};
 use memtide_metrics::Absence;
+use memtide_world::{Address, ConnectionTurn, Reach, Replicate};
 
 fn counted(connections: u32, reach: Reach) -> Plan {
     let turn = ConnectionTurn::RoundRobin;

@@ -2,10 +2,11 @@
 //! repeated run makes the same sequence.
 
 use crate::prelude::*;
-use memtide_engine::fleet::TroubleKind;
-use memtide_engine::plan::slot;
-use memtide_engine::probe::{Answer, AskError, Question, ask};
-use memtide_engine::{ConnectError, Credentials, Matching, SocketOptions};
+use memtide_engine::probe::ask;
+use memtide_world::fleet::TroubleKind;
+use memtide_world::plan::slot;
+use memtide_world::question::{Answer, AskError, Question};
+use memtide_world::{ConnectError, Credentials, Matching, SocketOptions};
 use std::sync::Arc;
 
 #[test]

@@ -6,9 +6,10 @@ use crate::driver::ConnectGuard;
 use crate::driver::epoll::EpollDriver;
 use crate::machine::{self, pin};
 use memtide_base::Span;
-use memtide_engine::probe::{Answer, AskConnection, AskError, Question, ask};
-use memtide_engine::{Plan, ServerPlan};
+use memtide_engine::probe::{AskConnection, ask};
 use memtide_metrics::Histogram;
+use memtide_world::question::{Answer, AskError, Question};
+use memtide_world::{Plan, ServerPlan};
 use std::num::NonZeroU64;
 use std::thread;
 

@@ -8,10 +8,10 @@ use crate::clock::Clock;
 use crate::driver::guard::ConnectGuard;
 use crate::driver::peer::{Peer, Peers, send_after};
 use memtide_base::{ConnectionId, Full, Instant, Span};
-use memtide_engine::driver::{
+use memtide_world::driver::{
     Closed, Completion, ConnectError, Driver, DriverError, Event, Sample, Submitted,
 };
-use memtide_engine::{Address, BufferPosition, Message, SendBuffer, SocketOptions, Wait};
+use memtide_world::{Address, BufferPosition, Message, SendBuffer, SocketOptions, Wait};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{Timespec, epoll as readiness};
 use rustix::fd::OwnedFd;

@@ -3,8 +3,8 @@
 //! It is consulted before a socket is made, at every connect and reconnect, and never for an
 //! operation.
 
-use memtide_engine::Address;
-use memtide_engine::driver::ConnectError;
+use memtide_world::Address;
+use memtide_world::driver::ConnectError;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 

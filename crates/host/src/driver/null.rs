@@ -3,8 +3,8 @@
 //! mg, ms and mn of the meta protocol, and refuses other commands. Nothing is late, lost or closed.
 
 use memtide_base::{ConnectionId, Full, Instant, Span};
-use memtide_engine::driver::{Completion, Driver, DriverError, Event, Sample, Submitted};
-use memtide_engine::{Address, Message, SocketOptions};
+use memtide_world::driver::{Completion, Driver, DriverError, Event, Sample, Submitted};
+use memtide_world::{Address, Message, SocketOptions};
 use std::collections::VecDeque;
 use std::io::BufRead;
 use std::net::IpAddr;

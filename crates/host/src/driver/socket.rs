@@ -1,7 +1,7 @@
 //! Sockets for the drivers: non-blocking, and without Nagle's delay unless the plan wants it.
 
 use memtide_base::Span;
-use memtide_engine::{Address, Closed, ConnectError, SocketOptions};
+use memtide_world::{Address, Closed, ConnectError, SocketOptions};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};

@@ -2,8 +2,8 @@
 
 use super::*;
 use memtide_base::{Instant, Span};
-use memtide_engine::Stage;
 use memtide_metrics::{Answer, Fate, Shape, TallySum};
+use memtide_world::Stage;
 use std::thread;
 
 fn shape() -> Shape {

@@ -2,8 +2,8 @@
 //! that the kernel has not taken. It knows no protocol.
 
 use crate::driver::socket::send_slices;
-use memtide_engine::{Filter, SendBuffer};
 use memtide_server::Outgoing;
+use memtide_world::{Filter, SendBuffer};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 use std::net::TcpStream;

@@ -2,8 +2,8 @@
 //! the profile.
 
 use crate::clock::{self, Clock};
-use memtide_engine::FilterPlan;
 use memtide_server::{ProfileState, Store};
+use memtide_world::FilterPlan;
 use std::net::TcpListener;
 use std::sync::{Mutex, MutexGuard};
 

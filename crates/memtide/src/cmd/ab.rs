@@ -1,19 +1,7 @@
 //! `memtide ab`: two set-ups compared by pairs of runs, in random order and with the same arrivals.
 
 use super::merge::open_texts;
-#[cfg(feature = "cluster")]
-use crate::cluster::master_world::MasterWorld;
-use crate::exit::{FAILED, INTERRUPTED, Stop, unwritable};
 use crate::flags;
-use crate::floor::{FloorMode, Floors};
-use crate::output::{columns, complain, show_part};
-use crate::placement::{check_undivided, variable};
-use crate::session::host::HostWorld;
-use crate::session::outlets::close;
-use crate::session::{
-    Came, Ended, Front, FrontProfile, InStep, Opened, Session, Task, WatchedRuns, caught,
-    check_whole,
-};
 use clap::ArgMatches;
 use memtide_base::{Random, Span};
 use memtide_host::clock::monotonic_ns;
@@ -25,6 +13,17 @@ use memtide_report::trial_page;
 use memtide_report::{pair_line, trial_heading, trial_markdown, trial_text};
 use memtide_run::steps::RunTask;
 use memtide_scenario::{Layer, Origin, Output, OutputKind, Outputs, Settings, field};
+#[cfg(feature = "cluster")]
+use memtide_session::cluster::MasterWorld;
+use memtide_session::console::{columns, complain, show_part};
+use memtide_session::exit::{FAILED, INTERRUPTED, Stop, caught, unwritable};
+use memtide_session::outlets::close;
+use memtide_session::placement::{check_undivided, variable};
+use memtide_session::world::HostWorld;
+use memtide_session::{
+    Came, Ended, Front, FrontProfile, InStep, Opened, Session, Task, WatchedRuns, check_whole,
+};
+use memtide_session::{FloorMode, Floors};
 use memtide_sinks::{Outlets, check_places};
 use std::cell::RefCell;
 use std::process::{Command, Stdio};
@@ -160,7 +159,7 @@ fn arm(matches: &ArgMatches, common: &Settings, letter: char) -> Result<Arm, Sto
     settings.outputs = Outputs { quiet: common.outputs.quiet, ..Outputs::default() };
     check_whole(&settings, u64::from(settings.scenario.servers.is_empty()))?;
     let before = matches.get_one::<String>(&format!("{flag}-before")).cloned();
-    let floors = Floors::new(matches, FloorMode::Kept, &settings);
+    let floors = flags::floors(matches, FloorMode::Kept, &settings);
     Ok(Arm { letter, settings, fields, before, floors })
 }
 

@@ -1,12 +1,7 @@
 //! `memtide agent` and `memtide key`: agents, their keys, and their state.
 
-use crate::cluster::folder::{own_key, records as kept_in};
-use crate::cluster::own_outputs::OwnPoints;
-use crate::cluster::records;
-use crate::cluster::serving::{Own, Setup, serve};
-use crate::exit::{INTERRUPTED, Stop};
-use crate::output::{say, show};
-use crate::session::caught;
+mod records;
+
 use clap::ArgMatches;
 use memtide_cluster::files;
 use memtide_cluster::join::Join;
@@ -16,6 +11,9 @@ use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
 use memtide_host::signal::{StopFlag, on_each_signal};
 use memtide_scenario::{Output, OutputKind, Outputs, SpoolPlace};
+use memtide_session::cluster::{Own, OwnPoints, Setup, own_key, records as kept_in, serve};
+use memtide_session::console::{say, show};
+use memtide_session::exit::{INTERRUPTED, Stop, caught};
 use std::path::{Path, PathBuf};
 
 /// `memtide key new`.

@@ -4,8 +4,6 @@
 use super::ab::difference;
 use super::merge::{open_texts, outputs, write_all};
 use super::report::{Found, read};
-use crate::exit::{FAILED, Stop};
-use crate::output::columns;
 use clap::ArgMatches;
 use memtide_record::compare::{Named, RECORDS_MAX, compare_groups};
 use memtide_record::{Comparison, Record, Rule};
@@ -13,6 +11,8 @@ use memtide_record::{Comparison, Record, Rule};
 use memtide_report::comparison_page;
 use memtide_report::{comparison_markdown, comparison_text, groups_markdown, groups_text};
 use memtide_scenario::{Output, OutputKind, Outputs};
+use memtide_session::console::columns;
+use memtide_session::exit::{FAILED, Stop};
 
 /// Compares the records on the command line with the first of them, or two groups of records.
 pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {

@@ -1,19 +1,19 @@
 //! `memtide doctor`: what this machine, and the servers that it can reach, do to measurements.
 
-use crate::exit::{FAILED, Stop, unwritable};
-use crate::output::{columns, say, show};
-use crate::session::host::HostWorld;
-use crate::session::world::World;
 use clap::ArgMatches;
 use memtide_base::{Instant, Span};
 use memtide_belief::machine::{Asked, Condition, Fact, Server, Trial};
-use memtide_engine::{Plan, ServerPlan};
 use memtide_host::condition::{self, Interrupts};
 use memtide_host::driver::check_uring;
 use memtide_host::machine::{self, Busyness};
 use memtide_host::{Clock, memory};
 use memtide_report::facts_text;
 use memtide_scenario::{Layer, Origin, Settings, field};
+use memtide_session::console::{columns, say, show};
+use memtide_session::exit::{FAILED, Stop, unwritable};
+use memtide_session::world::HostWorld;
+use memtide_session::world::World;
+use memtide_world::{Plan, ServerPlan};
 
 /// Time in which the machine is watched before the trials, and that of the trials.
 const WATCHED: Span = Span::from_s(1);
@@ -72,7 +72,7 @@ fn servers(settings: &Settings) -> Result<Vec<Asked>, Stop> {
 }
 
 fn asked(plan: &Plan, server: &ServerPlan) -> Result<Server, String> {
-    let failed = |error: memtide_engine::probe::AskError| error.to_string();
+    let failed = |error: memtide_world::question::AskError| error.to_string();
     let told = condition::told(plan, server).map_err(failed)?;
     let number = |name: &str| told.statistics.iter().find(|row| row.0 == name)?.1.parse().ok();
     Ok(Server {

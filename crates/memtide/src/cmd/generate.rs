@@ -1,9 +1,10 @@
 //! Shell completions and the manual page, generated from the command line's description.
 
-use crate::exit::{FAILED, Stop};
-use crate::{flags, output};
+use crate::flags;
 use clap::ArgMatches;
 use clap_complete::Shell;
+use memtide_session::console::show;
+use memtide_session::exit::{FAILED, Stop};
 
 pub(crate) fn completions(matches: &ArgMatches) -> Result<u8, Stop> {
     let shell = *matches.get_one::<Shell>("shell").expect("the command line requires a shell");
@@ -26,7 +27,7 @@ pub(crate) fn manual() -> Result<u8, Stop> {
 }
 
 fn print(bytes: &[u8]) -> Result<u8, Stop> {
-    output::show(&String::from_utf8_lossy(bytes)).map_err(failed)?;
+    show(&String::from_utf8_lossy(bytes)).map_err(failed)?;
     Ok(0)
 }
 

@@ -1,13 +1,14 @@
 //! `memtide merge`: merges the records of several runs into one record and one report.
 
-use crate::exit::{FAILED, Stop, unwritable};
-use crate::output::{complain, show, text_options};
-use crate::session::outlets::close;
+use crate::output::text_options;
 use clap::ArgMatches;
 use memtide_merge::{MergeError, Merging, Scenarios};
 use memtide_record::{Event, GoalResult, Record};
 use memtide_report::text_for;
 use memtide_scenario::{Layer, Origin, OutputKind, Outputs, Settings, field};
+use memtide_session::console::{complain, show};
+use memtide_session::exit::{FAILED, Stop, unwritable};
+use memtide_session::outlets::close;
 use memtide_sinks::{
     Outlets, OutputFacts, OutputSubject, Samples, check_built, check_places, open_all, open_text,
 };

@@ -17,8 +17,8 @@ mod agent;
 #[cfg(feature = "documents")]
 mod generate;
 
-use crate::exit::Stop;
 use clap::ArgMatches;
+use memtide_session::exit::Stop;
 
 /// Carries out the user's command; returns the exit code.
 pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {

@@ -2,14 +2,15 @@
 //! search or scan. It measures and judges nothing.
 
 use super::merge::{add_of_record, outputs, read_text, write_all};
-use crate::exit::{FAILED, Stop};
-use crate::output::{columns, show, text_options};
+use crate::output::text_options;
 use clap::ArgMatches;
 use memtide_merge::check_histograms;
 use memtide_record::steps::Steps;
 use memtide_record::{Event, Record};
 use memtide_report::{StepsText, text_for};
 use memtide_scenario::{Goal, Output, OutputKind, Outputs, Settings};
+use memtide_session::console::{columns, show};
+use memtide_session::exit::{FAILED, Stop};
 #[cfg(feature = "influx")]
 use memtide_sinks::deliver_spool;
 use memtide_sinks::{OutputFacts, OutputSubject, Samples, open_all};

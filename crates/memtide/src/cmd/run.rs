@@ -3,24 +3,25 @@
 
 mod repeat;
 
-#[cfg(feature = "cluster")]
-use crate::cluster::master_world::MasterWorld;
-use crate::exit::{FAILED, Stop, UNBELIEVABLE};
 use crate::flags;
-use crate::floor::{FloorMode, Floors};
-use crate::output::{complain, show_part, text_options};
-use crate::placement::{division, variable};
-use crate::session::host::HostWorld;
-use crate::session::outlets::open;
-use crate::session::{
-    Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole,
-};
+use crate::output::text_options;
 use clap::ArgMatches;
 use memtide_record::{Event, Record, ShareRecord};
 use memtide_report::{TextOptions, text_for};
 use memtide_run::RunOutcome;
 use memtide_run::steps::RunTask;
 use memtide_scenario::{OutputKind, Outputs, Settings};
+use memtide_session::FloorMode;
+#[cfg(feature = "cluster")]
+use memtide_session::cluster::MasterWorld;
+use memtide_session::console::{complain, show_part};
+use memtide_session::exit::{FAILED, Stop, UNBELIEVABLE};
+use memtide_session::outlets::open;
+use memtide_session::placement::{division, variable};
+use memtide_session::world::HostWorld;
+use memtide_session::{
+    Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole,
+};
 use memtide_sinks::{OutputSubject, Sink, check_places};
 use std::io;
 
@@ -57,7 +58,7 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     if settings.placement.agents.which.is_some() {
         return Ok(Session { settings, task, front, world: MasterWorld }.run());
     }
-    let floors = Floors::new(matches, FloorMode::Off, &settings);
+    let floors = flags::floors(matches, FloorMode::Off, &settings);
     let world = HostWorld::new(division).with(floors);
     Ok(Session { settings, task, front, world }.run())
 }

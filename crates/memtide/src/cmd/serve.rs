@@ -1,16 +1,15 @@
 //! `memtide serve`: the embedded server by itself.
 
-use crate::exit::{INTERRUPTED, Stop};
-use crate::output::say;
-use crate::session::embedded::start;
-use crate::session::tls::{self, Published};
 use clap::ArgMatches;
 use memtide_base::units::format_bytes;
-use memtide_engine::FilterPlan;
 use memtide_host::signal::StopFlag;
 use memtide_host::{ServeOptions, machine, memory};
 use memtide_scenario::Tls;
 use memtide_server::{Behaviour, Faults, ServerProfile};
+use memtide_session::console::say;
+use memtide_session::exit::{INTERRUPTED, Stop, caught};
+use memtide_session::world::embedded::start;
+use memtide_session::world::tls::secured;
 use std::net::{IpAddr, SocketAddr};
 use std::thread;
 use std::time::Duration;
@@ -19,10 +18,6 @@ use std::time::Duration;
 const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// Serves until interrupted.
-///
-/// Cause: The system refused a handler for signals such as Ctrl-C.
-///
-/// To do: Run memtide without the sandbox that forbids it.
 pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
     let listen = *matches.get_one::<IpAddr>("listen").expect("it has a default");
     let port = *matches.get_one::<u16>("port").expect("it has a default");
@@ -49,8 +44,7 @@ pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
         ));
     }
     machine::raise_file_limit();
-    let stop = StopFlag::on_signals(i32::from(INTERRUPTED), false)
-        .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
+    let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
     let profile = profile(matches, *matches.get_one::<u64>("seed").expect("it has a default"));
     let manner = manner(&profile);
     let serving = start(&options, profile)?;
@@ -78,19 +72,6 @@ fn tls_of(matches: &ArgMatches) -> Tls {
         min: *matches.get_one("tls-min").expect("it has a default"),
         ..Tls::default()
     }
-}
-
-/// The filter of a server with this TLS, and the file of a certificate that was made for it.
-fn secured(tls: &Tls, listen: IpAddr) -> Result<(Option<FilterPlan>, Option<Published>), Stop> {
-    if !tls.on {
-        return Ok((None, None));
-    }
-    if let Some(own) = tls::given(tls)? {
-        return Ok((Some(tls::serving(own, tls)?), None));
-    }
-    let own = tls::own(Some(&listen.to_string()))?;
-    let published = tls::published(&own)?;
-    Ok((Some(tls::serving(own, tls)?), Some(published)))
 }
 
 /// The profile that the flags describe.

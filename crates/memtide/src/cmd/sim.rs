@@ -3,17 +3,17 @@
 
 use super::run::Native;
 use super::serve;
-use crate::exit::Stop;
 use crate::flags;
-use crate::session::simulated::SimWorld;
-use crate::session::{Session, Task, tls};
 use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
-use memtide_engine::{Address, ServerPlan};
 use memtide_run::steps::RunTask;
 use memtide_scenario::{Placement, Scenario, Settings, ShardWord, Target, Tls, Transport};
 use memtide_server::StoreOptions;
+use memtide_session::exit::Stop;
+use memtide_session::world::SimWorld;
+use memtide_session::{Session, Task};
 use memtide_sim::{Network, Script, Setting, SimServer};
+use memtide_world::{Address, ServerPlan};
 
 /// First port of simulated servers that need a port.
 const PORT_FIRST: u16 = 11_211;
@@ -34,9 +34,8 @@ pub(super) fn world(matches: &ArgMatches, settings: &Settings) -> Result<SimWorl
     let datagrams = scenario.transport != Transport::Tcp;
     serve::check_faults(matches, datagrams, "simulate --transport udp")?;
     let servers = servers(scenario);
-    let (filter, of_servers) = tls::simulated(scenario, &servers)?.unzip();
-    let setting = Setting { filter: of_servers, ..setting(matches, scenario, &servers) };
-    Ok(SimWorld::new(servers, filter, setting, trace(matches)))
+    let setting = setting(matches, scenario, &servers);
+    SimWorld::new(scenario, servers, setting, trace(matches))
 }
 
 /// Destination of the trace.

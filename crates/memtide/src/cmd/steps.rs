@@ -3,18 +3,7 @@
 
 use super::run::check_all_places;
 use super::sim;
-#[cfg(feature = "cluster")]
-use crate::cluster::master_world::MasterWorld;
-use crate::exit::{FAILED, Stop, UNBELIEVABLE};
 use crate::flags;
-use crate::floor::{FloorMode, Floors};
-use crate::output::{columns, show_part};
-use crate::placement::{check_undivided, variable};
-use crate::session::host::HostWorld;
-use crate::session::outlets::open;
-use crate::session::{
-    Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Steps, Task, room,
-};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use memtide_base::Rate;
@@ -25,6 +14,17 @@ use memtide_report::StepsText;
 use memtide_run::SampledServers;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsOutcome};
 use memtide_scenario::{Goal, Output, OutputKind, Outputs, Relation, Settings, Subject};
+use memtide_session::FloorMode;
+#[cfg(feature = "cluster")]
+use memtide_session::cluster::MasterWorld;
+use memtide_session::console::{columns, show_part};
+use memtide_session::exit::{FAILED, Stop, UNBELIEVABLE};
+use memtide_session::outlets::open;
+use memtide_session::placement::{check_undivided, variable};
+use memtide_session::world::HostWorld;
+use memtide_session::{
+    Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Steps, Task, room,
+};
 use memtide_sinks::{OutputSubject, Sink};
 use memtide_workload::Wave;
 use std::io;
@@ -198,7 +198,7 @@ fn perform(
         return Ok(Session { settings, task, front, world: MasterWorld }.run());
     }
     let usual = if kind == CourseKind::Search { FloorMode::Kept } else { FloorMode::Off };
-    let world = HostWorld::new(None).with(Floors::new(matches, usual, &settings));
+    let world = HostWorld::new(None).with(flags::floors(matches, usual, &settings));
     Ok(Session { settings, task, front, world }.run())
 }
 

@@ -8,8 +8,6 @@ mod help;
 
 pub(crate) use help::Length;
 
-use crate::exit::Stop;
-use crate::floor::FloorMode;
 use crate::output::NOTES;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -19,6 +17,8 @@ use memtide_compat::Mcperf;
 use memtide_record::Rule;
 use memtide_scenario::{FIELDS, Field, Layer, Origin, Settings, TlsVersion, field, from_toml};
 use memtide_server::{Behaviour, Faults};
+use memtide_session::exit::Stop;
+use memtide_session::{FloorMode, Floors};
 use memtide_sinks::check_built;
 use std::ffi::OsString;
 use std::fs::File;
@@ -153,6 +153,16 @@ fn run_command(length: Length) -> Command {
         exit_codes: &EXIT_CODES,
     };
     with_help(command.args(repeats()).arg(floor("off")), &page, length)
+}
+
+/// The floors of a scenario, if the command line or the command's `usual` mode wants them.
+pub(crate) fn floors(
+    matches: &ArgMatches,
+    usual: FloorMode,
+    settings: &Settings,
+) -> Option<Floors> {
+    let word = matches.try_get_one::<String>("floor").ok().flatten();
+    Floors::new(word.map(String::as_str), usual, settings)
 }
 
 /// The flag for the floor of a load, which is `usual` without it.

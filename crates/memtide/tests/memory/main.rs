@@ -5,15 +5,15 @@
 
 use memtide_base::rng::{Random, Stream};
 use memtide_base::{Instant, Span};
-use memtide_engine::fleet::{Command, Fleet};
-use memtide_engine::plan::PlanMemory;
-use memtide_engine::{Address, ServerPlan, Stage};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet};
 use memtide_metrics::TallySum;
 use memtide_run::lower::{Doors, Surroundings, lower};
 use memtide_run::{PlanSizes, Share};
 use memtide_scenario::{Scenario, Settings, from_toml};
+use memtide_world::fleet::{Command, Fleet};
+use memtide_world::plan::PlanMemory;
+use memtide_world::{Address, ServerPlan, Stage};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

@@ -3,10 +3,10 @@
 //! A miss, NOT_STORED, EXISTS and NOT_FOUND are answers.
 
 use super::{judged, skipped};
-use memtide_engine::driver::Refusal;
 use memtide_metrics::{ChurnCounters, ChurnFate, Counters};
 use memtide_record::warning::exact_percent;
 use memtide_record::{Check, CheckKind};
+use memtide_world::driver::Refusal;
 
 /// Figures that the check judges.
 pub(crate) struct Errors<'a> {

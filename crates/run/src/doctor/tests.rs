@@ -5,11 +5,11 @@ use crate::prose::flaw;
 use crate::survey::tests::plan_of;
 use memtide_base::choice::RateUnit;
 use memtide_base::{Instant, Span};
-use memtide_engine::Stage;
-use memtide_engine::fleet::CpuTime;
 use memtide_metrics::{ChurnCounters, ChurnFate, Counters, Fate};
 use memtide_scenario::Scenario;
 use memtide_workload::Arrival;
+use memtide_world::Stage;
+use memtide_world::fleet::CpuTime;
 
 fn in_operations(per_s: f64) -> Rate {
     Rate::new(per_s, RateUnit::Operations)

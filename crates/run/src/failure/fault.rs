@@ -3,10 +3,10 @@
 
 use super::{Failure, Lacking};
 use memtide_base::{Remedy, Sentence, Span};
-use memtide_engine::Protocol;
-use memtide_engine::fleet::{FleetError, TroubleKind};
-use memtide_engine::probe::AskError;
 use memtide_record::{Aborted, Exit};
+use memtide_world::Protocol;
+use memtide_world::fleet::{FleetError, TroubleKind};
+use memtide_world::question::AskError;
 
 /// Reason why a run cannot continue.
 #[derive(Clone, Debug, PartialEq)]

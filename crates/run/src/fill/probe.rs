@@ -6,13 +6,13 @@ use crate::failure::{Failure, FillFault, Lengths};
 use crate::lower::{keys_all, keys_own, plan_of};
 use crate::run_plan::run_plan;
 use crate::survey::{figures, whole};
-use memtide_engine::fleet::Fleet;
-use memtide_engine::plan::Work;
-use memtide_engine::{Plan, ServerPlan};
 use memtide_metrics::{Counters, Mismatches};
 use memtide_record::Warning;
 use memtide_record::warning::Shortfall;
 use memtide_scenario::Scenario;
+use memtide_world::fleet::Fleet;
+use memtide_world::plan::Work;
+use memtide_world::{Plan, ServerPlan};
 
 /// Results of a probe.
 pub(super) struct Probed {

@@ -6,11 +6,11 @@ use super::{Filled, server_number};
 use crate::failure::{Failure, FillFault, NoRoom};
 use crate::lower::{keys_all, keys_own, mean, value_bytes};
 use crate::survey::{ServerStatistics, figures, whole};
-use memtide_engine::fleet::Fleet;
-use memtide_engine::{Plan, ServerPlan};
 use memtide_record::Warning;
 use memtide_record::warning::Shortfall;
 use memtide_scenario::Scenario;
+use memtide_world::fleet::Fleet;
+use memtide_world::{Plan, ServerPlan};
 
 /// Largest overhead of an item in a server, besides its key and value, in bytes.
 const ITEM_OVERHEAD_BYTES: u64 = 64;

@@ -1,10 +1,10 @@
 //! Connection churn: the number of slots, their pipeline depth, and when connections are due.
 
 use memtide_base::Span;
-use memtide_engine::{ChurnPlan, Pace, Window};
 use memtide_record::ChurnPlanRecord;
 use memtide_scenario::Scenario;
 use memtide_workload::{RateCurve, Wave};
+use memtide_world::{ChurnPlan, Pace, Window};
 
 /// Slots per server if connections come at a rate.
 const PLACES_PACED: u32 = 1024;

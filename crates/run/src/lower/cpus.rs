@@ -4,8 +4,8 @@
 
 use super::{Doors, Lowered, Surroundings, is_local};
 use memtide_belief::machine::CPUS_OF_A_PAIR;
-use memtide_engine::{Pacing, Wait};
 use memtide_scenario::Scenario;
+use memtide_world::{Pacing, Wait};
 use std::collections::BTreeMap;
 
 const OWN: &str = "the embedded server and each worker have a CPU of their own";

@@ -5,9 +5,9 @@
 //! (workers, waits, drivers, pinning, addresses) are made there, by [`super::lower`].
 
 use super::{DEPTH_WITH_RATE, DURATION, RATE_EMBEDDED, churn};
-use memtide_engine::{Cooldown, Replicate};
 use memtide_scenario::{Scenario, Transport};
 use memtide_workload::{SizeLaw, ValueSpace, Wave, WindowLaw};
+use memtide_world::{Cooldown, Replicate};
 use std::collections::BTreeMap;
 
 const CONNECTIONS_PER_SERVER: u32 = 64;

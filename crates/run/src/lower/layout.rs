@@ -1,10 +1,10 @@
 //! Decides clients, connections, keys and values: the part of lowering in which these depend on
 //! each other.
 
-use memtide_engine::{Clients, Reach, Replicate};
 use memtide_scenario as word;
 use memtide_scenario::{Load, Problem, RateUnit, Scenario};
 use memtide_workload::{KeySpace, OpKind, ValueSpace, WindowLaw, WindowPlan};
+use memtide_world::{Clients, Reach, Replicate};
 
 /// Largest number of objects in all windows: 4 GB of memory.
 const OBJECTS_MAX: u64 = 1_000_000_000;

@@ -4,10 +4,10 @@ use super::decide::decided;
 use super::layout::ClientLayout;
 use super::{rows, window};
 use memtide_base::Span;
-use memtide_engine::plan::{PlanMemory, TallyPlan};
 use memtide_record::SECONDS_MAX;
 use memtide_scenario::Scenario;
 use memtide_workload::{Lifetimes, Oracle, ValueSpace};
+use memtide_world::plan::{PlanMemory, TallyPlan};
 
 /// The largest rate of a closed loop, in operations per second.
 const RATE_MAX: f64 = 10e6;

@@ -6,12 +6,10 @@
 
 use super::{DURATION, Lowered, Surroundings, lower, needs_keys};
 use memtide_base::{ServerId, Span, rng};
-use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, StepTask, Task, Work};
-use memtide_engine::{
-    Clients, Cooldown, Pacing, Plan, RateUnit, Refill, Transport, Verify, Window,
-};
 use memtide_scenario::{Load, OnFull, Problem, Scenario};
 use memtide_workload::{KeyPart, Mix, MixOrder, OpKind, Popularity, SourcePlan, WindowPlan};
+use memtide_world::plan::{Backoff, Reconnect, RequestPlan, RowPlan, StepTask, Task, Work};
+use memtide_world::{Clients, Cooldown, Pacing, Plan, RateUnit, Refill, Transport, Verify, Window};
 
 const FILL_CONNECTIONS_PER_WORKER: u32 = 4;
 const FILL_DEPTH_MAX: u32 = 64;

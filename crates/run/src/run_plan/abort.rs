@@ -4,11 +4,11 @@
 
 use super::kinds::{keys_sent, merged, unanswered};
 use memtide_base::{Instant, Span};
-use memtide_engine::plan::segment;
-use memtide_engine::{Plan, RateUnit};
 use memtide_metrics::{Counters, Histogram, TallySum};
 use memtide_record::{Aborted, Interval, SettledCounts};
 use memtide_scenario::{Goal, Kind, Subject};
+use memtide_world::plan::segment;
+use memtide_world::{Plan, RateUnit};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Length of time over which a condition is judged.

@@ -5,8 +5,8 @@ use super::{LEAD, stop};
 use crate::failure::Failure;
 use crate::share::{Barrier, NotRun};
 use memtide_base::{Instant, Span};
-use memtide_engine::fleet::{Command, Fleet, Interval};
 use memtide_metrics::TallySum;
+use memtide_world::fleet::{Command, Fleet, Interval};
 
 /// The interval at which a share that waits for the others looks whether they have come. They agree
 /// on a beginning at least 1 s before it.

@@ -8,10 +8,10 @@ use super::Ended;
 use crate::failure::{Failure, Fault};
 use crate::share::Barrier;
 use memtide_base::{Instant, Span};
-use memtide_engine::Plan;
-use memtide_engine::fleet::Interval;
 use memtide_metrics::TallySum;
 use memtide_record::Record;
+use memtide_world::Plan;
+use memtide_world::fleet::Interval;
 
 /// The length of the window at the first look; half of the longest one, if that is less.
 const FIRST: Span = Span::from_s(5);

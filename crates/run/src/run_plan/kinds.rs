@@ -1,10 +1,10 @@
 //! Figures of one kind of operation, taken from the totals.
 
-use memtide_engine::Plan;
-use memtide_engine::plan::slot;
 use memtide_metrics::{Counters, Histogram, Slice};
 use memtide_scenario::Kind;
 use memtide_workload::{Action, OpKind};
+use memtide_world::Plan;
+use memtide_world::plan::slot;
 
 /// Rows of this plan's tables: all, the kinds of the mix, and get by hit and miss.
 pub(crate) fn kinds(plan: &Plan) -> Vec<Kind> {

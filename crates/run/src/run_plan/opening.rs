@@ -5,9 +5,9 @@ use crate::failure::{Failure, Fault};
 use crate::share::Barrier;
 use memtide_base::{Instant, Span};
 use memtide_belief::{Settling, WarmupSlice};
-use memtide_engine::Plan;
-use memtide_engine::plan::segment;
 use memtide_metrics::{Counters, TallySum};
+use memtide_world::Plan;
+use memtide_world::plan::segment;
 use std::collections::BTreeMap;
 
 /// Time from the decision to open the window until it opens: longer than the controller takes to

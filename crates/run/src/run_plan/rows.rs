@@ -3,10 +3,10 @@
 
 use super::seconds::made_until;
 use memtide_base::{Instant, Span};
-use memtide_engine::Plan;
-use memtide_engine::fleet::Interval;
 use memtide_metrics::TallySum;
 use memtide_record::IntervalRecord;
+use memtide_world::Plan;
+use memtide_world::fleet::Interval;
 
 /// Longest time from an operation's deadline until its outcome is in the totals.
 const ON_THE_WAY: Span = Span::from_s(1);

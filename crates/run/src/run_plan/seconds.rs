@@ -10,9 +10,6 @@ use super::kinds::{keys_sent, kinds, merged, unanswered};
 use super::timeline::Timeline;
 use figures::counts;
 use memtide_base::{Instant, Span};
-use memtide_engine::fleet::Interval as Looked;
-use memtide_engine::plan::segment;
-use memtide_engine::{Plan, RateUnit};
 use memtide_metrics::series::Sparse;
 use memtide_metrics::{Histogram, TallySum};
 use memtide_record::{
@@ -20,6 +17,9 @@ use memtide_record::{
     WorkerSecond,
 };
 use memtide_scenario::Kind;
+use memtide_world::fleet::Interval as Looked;
+use memtide_world::plan::segment;
+use memtide_world::{Plan, RateUnit};
 use std::collections::BTreeMap;
 
 /// Largest number of servers, and of workers, whose figures are kept by second.

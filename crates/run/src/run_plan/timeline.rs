@@ -2,9 +2,9 @@
 
 use crate::survey::{ServerStatistics, statistics};
 use memtide_base::{Instant, Span};
-use memtide_engine::Plan;
-use memtide_engine::fleet::ServerAnswer;
 use memtide_record::{ServerLoad, ServerReport, natively};
+use memtide_world::Plan;
+use memtide_world::fleet::ServerAnswer;
 use std::collections::BTreeMap;
 
 /// Reports of the servers, by name.

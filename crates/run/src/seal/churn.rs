@@ -2,10 +2,10 @@
 
 use crate::run_plan::Ended;
 use memtide_base::Instant;
-use memtide_engine::plan::segment;
-use memtide_engine::{Pace, Plan};
 use memtide_metrics::{Churn, ChurnCounters, ChurnFate};
 use memtide_record::{ChurnCounts, ChurnRecord, Distribution, Phases, Warning};
+use memtide_world::plan::segment;
+use memtide_world::{Pace, Plan};
 
 /// The churn record of a run whose operations are in `phases`; `None` without connection churn.
 pub(super) fn record(ended: &Ended, plan: &Plan, phases: &Phases) -> Option<ChurnRecord> {

@@ -3,11 +3,11 @@
 use crate::run_plan::{kinds, merged_slice};
 use crate::survey::Survey;
 use memtide_base::Span;
-use memtide_engine::Plan;
 use memtide_metrics::slices::to_text;
 use memtide_metrics::{Slice, SliceSet, TallySum};
 use memtide_record::Slicing;
 use memtide_scenario::Kind;
+use memtide_world::Plan;
 
 /// The slices of a window of this length.
 pub(super) fn slicing(

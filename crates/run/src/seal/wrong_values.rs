@@ -2,9 +2,9 @@
 
 use crate::fill::Filled;
 use crate::run_plan::Ended;
-use memtide_engine::Plan;
 use memtide_metrics::{Mismatch, Mismatches};
 use memtide_record::{WrongValue, WrongValues};
+use memtide_world::Plan;
 
 /// Wrong values found during the fill and in the load.
 pub(crate) fn wrong_values(plan: &Plan, filled: &Filled, main: Option<&Ended>) -> WrongValues {

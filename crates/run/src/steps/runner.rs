@@ -7,13 +7,13 @@ use crate::observer::Observer;
 use crate::seal::record_not_run;
 use crate::share::{Barrier, NotRun};
 use memtide_base::Span;
-use memtide_engine::Plan;
-use memtide_engine::fleet::Fleet;
-use memtide_engine::plan::StepTask;
 use memtide_metrics::TallySum;
 use memtide_record::steps::LostAgent;
 use memtide_record::{Event, Record, WrongValues};
 use memtide_scenario::{Problem, Scenario};
+use memtide_world::Plan;
+use memtide_world::fleet::Fleet;
+use memtide_world::plan::StepTask;
 
 const LOOK_EVERY: Span = Span::from_ms(100);
 

@@ -2,10 +2,10 @@
 //! that lacks a command or flag would answer each request with an error, or not at all.
 
 use crate::failure::{Failure, Fault, Lacking};
-use memtide_engine::fleet::Fleet;
-use memtide_engine::probe::{Answer, AskError, Question};
-use memtide_engine::{Matching, Plan, Protocol, ServerPlan};
 use memtide_workload::Action;
+use memtide_world::fleet::Fleet;
+use memtide_world::question::{Answer, AskError, Question};
+use memtide_world::{Matching, Plan, Protocol, ServerPlan};
 
 /// A get of a key that is hardly stored, with the flags that may be lacking.
 const QUESTION: &str = "mg memtide-asks k O7";

@@ -3,11 +3,11 @@
 
 use super::Survey;
 use crate::failure::{Failure, Fault};
-use memtide_engine::fleet::Fleet;
-use memtide_engine::probe::{AskError, Question};
-use memtide_engine::{Plan, ServerPlan};
 use memtide_record::{Warning, natively};
 use memtide_scenario::Scenario;
+use memtide_world::fleet::Fleet;
+use memtide_world::question::{AskError, Question};
+use memtide_world::{Plan, ServerPlan};
 use std::collections::BTreeMap;
 
 /// Commands sent, and their results.

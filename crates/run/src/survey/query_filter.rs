@@ -1,10 +1,10 @@
 //! A fleet wrapper that queries no statistics of servers that must not be queried, or that closed
 //! the connection when queried. Everything else is passed to the fleet unchanged.
 
-use memtide_engine::driver::Closed;
-use memtide_engine::fleet::Fleet;
-use memtide_engine::probe::{Answer, AskError, Question};
-use memtide_engine::{Plan, ServerPlan};
+use memtide_world::driver::Closed;
+use memtide_world::fleet::Fleet;
+use memtide_world::question::{Answer, AskError, Question};
+use memtide_world::{Plan, ServerPlan};
 use std::collections::BTreeSet;
 
 /// A fleet, with the servers that it does not query.
@@ -23,7 +23,7 @@ impl<'a, F: Fleet> QueryFilter<'a, F> {
 }
 
 impl<F: Fleet> Fleet for QueryFilter<'_, F> {
-    memtide_engine::pass_to_fleet!(fleet: now, since_unix, start, command, collect, watch_servers);
+    memtide_world::pass_to_fleet!(fleet: now, since_unix, start, command, collect, watch_servers);
 
     fn ask(
         &mut self,

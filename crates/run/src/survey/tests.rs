@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::lower::{Surroundings, lower};
-use memtide_engine::driver::Address;
 use memtide_scenario::Scenario;
+use memtide_world::driver::Address;
 
 /// The plan of a scenario against one server, on two CPUs.
 pub(crate) fn plan_of(scenario: &Scenario) -> Plan {

@@ -1,8 +1,8 @@
 //! CPUs of workers and server, how workers wait, and the warnings if there are too few.
 
 use crate::world::{around, scenario};
-use memtide_engine::Wait;
 use memtide_run::{Doors, Lowered, Surroundings, lower};
+use memtide_world::Wait;
 
 fn machine(cpus: usize, local: bool) -> Surroundings {
     Surroundings { cpus_allowed: (0..cpus).collect(), cpus_online: cpus, ..around(1, local) }

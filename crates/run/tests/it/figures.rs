@@ -4,12 +4,12 @@ use crate::world::{
     Ran, Script, Stretch, WatchedFleet, around, closes, run_in, run_toml, scenario,
 };
 use memtide_base::{Instant, Span};
-use memtide_engine::driver::Sample;
 use memtide_metrics::Histogram;
 use memtide_record::event::IntervalRow;
 use memtide_record::{Distribution, Interval, IntervalRecord, Record, Totals};
 use memtide_scenario::Kind;
 use memtide_workload::{OpKind, Outcome};
+use memtide_world::driver::Sample;
 
 fn ran() -> Ran {
     let script = Script {

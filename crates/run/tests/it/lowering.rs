@@ -2,9 +2,9 @@
 
 use crate::world::{around, scenario};
 use memtide_base::Span;
-use memtide_engine::{Address, Clients, Cooldown, Pacing, Reach, Replicate, Sharing, Transport};
 use memtide_record::LoopKind;
 use memtide_run::{Lowered, Surroundings, lower};
+use memtide_world::{Address, Clients, Cooldown, Pacing, Reach, Replicate, Sharing, Transport};
 
 fn machine(cpus: usize, local: bool) -> Surroundings {
     Surroundings { cpus_allowed: (0..cpus).collect(), cpus_online: cpus, ..around(1, local) }

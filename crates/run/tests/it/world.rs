@@ -2,9 +2,6 @@
 //! operations kept; and an observer that records events.
 
 use memtide_base::{ConnectionId, Instant, Law, Span};
-use memtide_engine::driver::Sample;
-use memtide_engine::fleet::{Fleet, FleetError, Interval, Stage};
-use memtide_engine::{Address, Plan, ServerPlan};
 use memtide_metrics::TallySum;
 use memtide_record::{
     Event, Interval as Settled, IntervalRecord, MachineCpu, MachineRecord, Phase, Progress, Record,
@@ -13,6 +10,9 @@ use memtide_run::{Failure, Observer, RunOutcome, Surroundings, Wanted, lower, ru
 use memtide_scenario::{Scenario, Settings, from_toml};
 use memtide_server::{ServerProfile, StoreOptions};
 use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace};
+use memtide_world::driver::Sample;
+use memtide_world::fleet::{Fleet, FleetError, Interval, Stage};
+use memtide_world::{Address, Plan, ServerPlan};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
@@ -92,7 +92,7 @@ impl WatchedFleet {
 }
 
 impl Fleet for WatchedFleet {
-    memtide_engine::pass_to_fleet!(
+    memtide_world::pass_to_fleet!(
         inner: now, since_unix, command, is_interrupted, ask, watch_servers
     );
 

@@ -2,10 +2,10 @@
 //! its task, makes equal plans by itself.
 
 use crate::prelude::*;
-use memtide_engine::plan::{Task, Work};
 use memtide_run::steps::Course;
 use memtide_run::{Planner, Unplannable};
 use memtide_scenario::{Scenario, Settings, from_toml};
+use memtide_world::plan::{Task, Work};
 
 /// A stand-in for another machine.
 struct Elsewhere {
@@ -49,7 +49,7 @@ impl Elsewhere {
 }
 
 impl Fleet for Elsewhere {
-    memtide_engine::pass_to_fleet!(
+    memtide_world::pass_to_fleet!(
         fleet: now, since_unix, command, collect, is_interrupted, watch_servers
     );
 

@@ -1,7 +1,7 @@
 //! Fleets share a plan, and carry out commands at the instant that the commands name.
 
 use crate::prelude::*;
-use memtide_engine::fleet::Stage;
+use memtide_world::fleet::Stage;
 
 /// A fleet made of two fleets, each of which runs half of the workers.
 struct Halves([SimFleet; 2]);

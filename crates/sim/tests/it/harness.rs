@@ -1,8 +1,6 @@
 //! Runs a scenario in a world and keeps all results.
 
 use memtide_base::{Instant, Span};
-use memtide_engine::driver::{Address, Sample};
-use memtide_engine::{FilterPlan, Fleet, Plan, ServerPlan};
 use memtide_record::steps::{Conclusion, Step};
 use memtide_record::{Event, MachineCpu, MachineRecord, Record, ServerCpu};
 use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, steps};
@@ -16,6 +14,8 @@ use memtide_sim::{
     WorldFilter,
 };
 use memtide_tls::{SimulatedOptions, simulated};
+use memtide_world::driver::{Address, Sample};
+use memtide_world::{FilterPlan, Fleet, Plan, ServerPlan};
 use std::cell::RefCell;
 use std::rc::Rc;
 

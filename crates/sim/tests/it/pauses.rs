@@ -4,8 +4,8 @@
 mod causes;
 
 use crate::prelude::*;
-use memtide_engine::Sample;
 use memtide_workload::Outcome;
+use memtide_world::Sample;
 
 const PAUSE_S: u64 = 1;
 

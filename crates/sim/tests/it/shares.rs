@@ -4,8 +4,8 @@ mod barrier;
 mod many;
 
 use crate::prelude::*;
-use memtide_engine::driver::Sample;
 use memtide_workload::OpKind;
+use memtide_world::driver::Sample;
 
 /// The facts of an operation that are decided before it is sent.
 type Decided = (u64, OpKind, u64, Vec<u8>, Option<u64>);

@@ -3,9 +3,9 @@
 use crate::check::was_sent;
 use crate::harness::Rehearsal;
 use memtide_base::{Instant, Span};
-use memtide_engine::{Pacing, Sample};
 use memtide_record::SecondRecord;
 use memtide_workload::Arrival;
+use memtide_world::{Pacing, Sample};
 
 /// Time by which a worker's report is older than the end of its second at most, unless it stood
 /// still.

@@ -2,7 +2,7 @@
 
 use crate::check::{is_answered, was_sent};
 use crate::harness::Rehearsal;
-use memtide_engine::{Refill, Sample};
+use memtide_world::{Refill, Sample};
 use std::collections::BTreeMap;
 
 /// Asserts that nothing is sent on a connection while a batch is partly answered. Only answered

@@ -9,12 +9,12 @@ use crate::keys::intended_keys;
 use crate::meta::meta;
 use crate::recount::recount;
 use memtide_base::{Instant, Span};
-use memtide_engine::{Cooldown, OnFull, Pacing, RateUnit, Sample, Sharing};
 use memtide_record::{Distribution, EndedBy, Percentile};
 use memtide_scenario::Kind;
 use memtide_server::FaultKind;
 use memtide_workload::schedule::Lane;
 use memtide_workload::{OpKind, Outcome, Schedule};
+use memtide_world::{Cooldown, OnFull, Pacing, RateUnit, Sample, Sharing};
 use std::collections::BTreeMap;
 
 /// Checks all invariants.

@@ -2,9 +2,9 @@
 
 use crate::harness::Rehearsal;
 use memtide_base::units::parse_fraction;
-use memtide_engine::{OnFull, Pacing};
 use memtide_record::{EndedBy, Outage, Record, Verdict};
 use memtide_workload::Outcome;
+use memtide_world::{OnFull, Pacing};
 
 /// If the verdict is yes, the servers were there to the end, and few operations and connections
 /// failed.

@@ -7,12 +7,12 @@ use crate::harness::{Rehearsal, World};
 use crate::setting;
 use memtide_base::rng::Random;
 use memtide_base::{Instant, Law, Span};
-use memtide_engine::fleet::{Fleet, FleetError, Interval};
 use memtide_merge::{Scenarios, merge};
 use memtide_metrics::TallySum;
 use memtide_record::{Record, SecondRecord, SettledCounts};
 use memtide_run::Share;
 use memtide_sim::{PauseKind, SimFleet, WorkerPause};
+use memtide_world::fleet::{Fleet, FleetError, Interval};
 use std::ops::Range;
 
 /// A machine that stands still: a collection that falls into the stretch ends with it.
@@ -22,7 +22,7 @@ struct StandsStill {
 }
 
 impl Fleet for StandsStill {
-    memtide_engine::pass_to_fleet!(
+    memtide_world::pass_to_fleet!(
         fleet: now, since_unix, start, command, is_interrupted, ask, watch_servers
     );
 

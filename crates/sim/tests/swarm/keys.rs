@@ -4,8 +4,8 @@
 use crate::check::{equal, was_sent};
 use crate::harness::Rehearsal;
 use memtide_base::Span;
-use memtide_engine::{Pacing, Sample, Sharing};
 use memtide_workload::{Action, OpKind};
+use memtide_world::{Pacing, Sample, Sharing};
 use std::collections::BTreeMap;
 
 /// Checks the operations against the `units` of the schedules that are due in the window.

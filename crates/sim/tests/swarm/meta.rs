@@ -3,9 +3,9 @@
 
 use crate::check::{equal, is_answered};
 use crate::harness::Rehearsal;
-use memtide_engine::Sample;
 use memtide_record::{CheckKind, CheckResult};
 use memtide_workload::{Action, Outcome};
+use memtide_world::Sample;
 
 /// Checks all of them.
 ///

@@ -6,11 +6,11 @@ use crate::check::{check, is_answered, was_sent};
 use crate::harness::Rehearsal;
 use crate::whole;
 use memtide_base::{Instant, Span};
-use memtide_engine::{OnFull, Pacing, Refill, Sample};
 use memtide_metrics::Histogram;
 use memtide_record::{CheckKind, Distribution, Verdict};
 use memtide_scenario::Kind;
 use memtide_workload::Arrival;
+use memtide_world::{OnFull, Pacing, Refill, Sample};
 
 fn open(rehearsal: &Rehearsal) -> bool {
     let long = rehearsal.samples.len() > 50 && rehearsal.record.totals.answered > 50;

@@ -5,10 +5,10 @@
 use crate::check::{equal, is_answered, was_sent};
 use crate::harness::Rehearsal;
 use memtide_base::{Instant, Span};
-use memtide_engine::Sample;
 use memtide_record::{Distribution, ServerTotals};
 use memtide_scenario::Kind;
 use memtide_workload::{OpKind, Outcome};
+use memtide_world::Sample;
 
 /// The time since 1970 at the world's beginning.
 const WORLD_SINCE_UNIX: Span = Span::from_s(1_800_000_000);

@@ -23,7 +23,7 @@ fn options(own: &Material) -> ClientOptions {
     }
 }
 
-fn plans(own: &Material) -> (memtide_engine::FilterPlan, memtide_engine::FilterPlan) {
+fn plans(own: &Material) -> (memtide_world::FilterPlan, memtide_world::FilterPlan) {
     let servers = [("one".to_owned(), "localhost".to_owned())];
     let options = options(own);
     let serving = ServerOptions { own: own.clone(), clients: None, least: TlsVersion::V1_2 };
@@ -74,7 +74,7 @@ fn pass(
     }
 }
 
-fn ends((client, server): &(memtide_engine::FilterPlan, memtide_engine::FilterPlan)) -> Ends {
+fn ends((client, server): &(memtide_world::FilterPlan, memtide_world::FilterPlan)) -> Ends {
     Ends { client: client.make("one"), server: server.make("") }
 }
 

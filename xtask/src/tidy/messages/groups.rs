@@ -69,20 +69,25 @@ pub(super) const GROUPS: [Group; 8] = [
     },
     Group {
         title: "Errors: connections and servers",
-        files: &["crates/engine/src/", "crates/codec/src/"],
+        files: &["crates/world/src/", "crates/codec/src/"],
         enums: &["ConnectError", "Closed", "PeerError", "Stranger", "Malformed", "AskError"],
         enums_alone: true,
         ..GROUP
     },
     Group {
         title: "Errors: run",
-        files: &["crates/run/src/", "crates/engine/src/", "crates/host/src/", "crates/codec/src/"],
+        files: &["crates/run/src/", "crates/world/src/", "crates/host/src/", "crates/codec/src/"],
         enums: &["Fault", "FillFault", "NoRoom", "FleetError"],
         ..GROUP
     },
     Group {
         title: "Errors: program, files and merging",
-        files: &["crates/memtide/src/", "crates/merge/src/", "crates/sinks/src/"],
+        files: &[
+            "crates/memtide/src/",
+            "crates/session/src/",
+            "crates/merge/src/",
+            "crates/sinks/src/",
+        ],
         ..GROUP
     },
     Group {

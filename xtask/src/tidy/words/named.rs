@@ -135,7 +135,8 @@ fn asserts(source: &Source) -> bool {
 /// True if the section of assertions lists the bounds of this file. Those of the other crates limit
 /// what users write or what is shown.
 fn bounds_are_listed(source: &Source) -> bool {
-    let is_listed = !["scenario", "record", "compat", "report", "memtide"].contains(&source.part());
+    let is_listed =
+        !["scenario", "record", "compat", "report", "session", "memtide"].contains(&source.part());
     is_listed && source.path.starts_with("crates/") && source.path.contains("/src/")
 }
 

@@ -2,6 +2,7 @@
 //! matched by their opaques.
 
 use super::*;
+use memtide_world::driver::Closed;
 
 /// Repeats a conversation, with bytes cut at several widths.
 fn talks_in_meta(matching: Matching, talk: impl Fn(&mut Talk)) {

@@ -1,8 +1,10 @@
 //! What bounds memtide's own share, on a driver whose run-queue time the tests set.
 
 use super::*;
-use crate::driver::{Address, Completion, DriverError, Message, Sample, SocketOptions, Submitted};
 use memtide_base::{ConnectionId, Full};
+use memtide_world::driver::{
+    Address, Completion, DriverError, Message, Sample, SocketOptions, Submitted,
+};
 use std::cell::Cell;
 use std::net::IpAddr;
 

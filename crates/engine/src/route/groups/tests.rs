@@ -2,7 +2,7 @@
 
 use super::super::Route;
 use super::*;
-use crate::plan::ConnectionTurn;
+use memtide_world::plan::ConnectionTurn;
 
 const fn id(number: u32) -> ConnectionId {
     ConnectionId(number)

@@ -3,9 +3,9 @@
 //! time, `Ran::check` has every operation end once, and the cause has a name.
 
 use crate::prelude::*;
-use memtide_engine::{Matching, Refill};
 use memtide_metrics::ErrorClass;
 use memtide_workload::ValueSpace;
+use memtide_world::{Matching, Refill};
 
 /// The instant from which servers say something else.
 const FROM: u64 = 400;

@@ -4,10 +4,11 @@
 use crate::prelude::*;
 use crate::rig::{Watched, run_through};
 use memtide_base::{ConnectionId, Full};
-use memtide_engine::driver::DriverError;
-use memtide_engine::fleet::TroubleKind;
-use memtide_engine::probe::{Answer, Question, ask};
-use memtide_engine::{
+use memtide_engine::probe::ask;
+use memtide_world::driver::DriverError;
+use memtide_world::fleet::TroubleKind;
+use memtide_world::question::{Answer, Question};
+use memtide_world::{
     Address, Closed, Completion, Credentials, Event, Filter, FilterPlan, Message, PeerError,
     SendBuffer, SocketOptions, Submitted,
 };

@@ -1,7 +1,7 @@
 //! Descriptions of messages with several slices for the kernel: lists of slices, and a header for
 //! each list. They do not move until they are made again.
 
-use memtide_engine::Message;
+use memtide_world::Message;
 use std::{mem, ptr};
 
 /// Slices that the kernel takes in one message (`UIO_MAXIOV`).

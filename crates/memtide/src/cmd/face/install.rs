@@ -4,11 +4,11 @@
 #[cfg(feature = "cluster")]
 mod join;
 
-use crate::exit::{FAILED, Stop};
 use crate::flags::FACES;
-use crate::output::show;
 use clap::ArgMatches;
 use memtide_compat::Mcperf;
+use memtide_session::console::show;
+use memtide_session::exit::{FAILED, Stop};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 

@@ -3,9 +3,6 @@
 
 use super::screen::{Text, json, say_notes, written};
 use super::{Asked, Face};
-use crate::exit::{Stop, UNREACHABLE};
-use crate::output::{complain, complaint, say, say_part};
-use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Task, failed_in};
 use memtide_compat::SLAP_WORDS;
 use memtide_compat::memaslap::text::failure;
 use memtide_compat::memaslap::{Environment, Options, Transcript, Transport, lower, parse};
@@ -13,6 +10,9 @@ use memtide_host::signal::{Caught, StopFlag};
 use memtide_record::{EndedBy, Event, WrongValues};
 use memtide_run::steps::RunTask;
 use memtide_scenario::Settings;
+use memtide_session::console::{complain, complaint, say, say_part};
+use memtide_session::exit::{Stop, UNREACHABLE};
+use memtide_session::{Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Task, failed_in};
 use memtide_sinks::{Sink, check_distinct};
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;

@@ -11,18 +11,18 @@ mod screen;
 
 pub(super) use install::install;
 
-#[cfg(feature = "cluster")]
-use crate::cluster::master_world::MasterWorld;
 use crate::exit::no_text;
 use crate::flags::MCPERF;
-use crate::output::{complain, say_part, show};
-use crate::placement::{division, variable};
-use crate::session::host::HostWorld;
-use crate::session::{Front, Session, Task};
 use memtide_compat::{Mcperf, Stop, mutilate as family};
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_scenario::Settings;
+#[cfg(feature = "cluster")]
+use memtide_session::cluster::MasterWorld;
+use memtide_session::console::{complain, say_part, show};
+use memtide_session::placement::{division, variable};
+use memtide_session::world::HostWorld;
+use memtide_session::{Front, Session, Task};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{env, fs};

@@ -1,9 +1,7 @@
 //! The outputs of a face: its text on stdout and stderr during a run, the record's file, and
 //! charts.
 
-use crate::exit::Stop;
-use crate::output::{say, say_part, show_part, wants_notes};
-use crate::session::{Ended, InStep, Opened, Screen};
+use crate::output::wants_notes;
 use memtide_base::{Instant, Span};
 use memtide_compat::mutilate::text::{
     Formatter, Material, ScaledHistogram, TimeBasis, Whose, histogram_csv, histogram_name,
@@ -15,6 +13,9 @@ use memtide_record::steps::CourseKind;
 use memtide_record::{Event, Record};
 #[cfg(feature = "plot")]
 use memtide_report::chart::histogram_png;
+use memtide_session::console::{say, say_part, show_part};
+use memtide_session::exit::Stop;
+use memtide_session::{Ended, InStep, Opened, Screen};
 use memtide_sinks::{Document, OutputStop, Place, Sink, no_file, open_json};
 use std::io::{self, Write};
 use std::path::Path;

@@ -3,9 +3,6 @@
 
 use super::screen::{FormatEvents, Text, json, say_notes, written};
 use super::{Asked, Face};
-use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, unwritable};
-use crate::output::say;
-use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Task, failed_in};
 use memtide_compat::twemperf::text::{Material, report};
 use memtide_compat::twemperf::{Options, lower, parse};
 use memtide_compat::{Printed, TWEMPERF_WORDS};
@@ -14,6 +11,9 @@ use memtide_record::{EndedBy, Event};
 use memtide_run::Failure;
 use memtide_run::steps::RunTask;
 use memtide_scenario::Settings;
+use memtide_session::console::say;
+use memtide_session::exit::{INTERRUPTED, Stop, UNREACHABLE, unwritable};
+use memtide_session::{Came, Ended, Front, FrontProfile, InStep, Opened, Task, failed_in};
 use memtide_sinks::check_distinct;
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -2,17 +2,18 @@
 //! process of its own, and the median of all.
 
 use crate::cmd::ab::{carry_out, publish, run_once};
-use crate::exit::{INTERRUPTED, Stop};
-use crate::floor::{FloorMode, Floors};
-use crate::fresh;
-use crate::output::{columns, complain, show_part};
-use crate::placement::{check_undivided, variable};
-use crate::session::{WatchedRuns, caught, check_whole};
+use crate::flags;
 use clap::ArgMatches;
 use memtide_host::signal::StopFlag;
 use memtide_record::compare::{Named, Repeats};
 use memtide_report::{repeat_line, repeats_markdown, repeats_text};
 use memtide_scenario::{Goal, Output, OutputKind, Outputs, Settings};
+use memtide_session::FloorMode;
+use memtide_session::console::{columns, complain, show_part};
+use memtide_session::exit::{INTERRUPTED, Stop, caught};
+use memtide_session::fresh;
+use memtide_session::placement::{check_undivided, variable};
+use memtide_session::{WatchedRuns, check_whole};
 use memtide_sinks::check_places;
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
     each.scenario.goals.clear();
     each.outputs = Outputs { quiet: outputs.quiet, ..Outputs::default() };
     check_whole(&each, u64::from(each.scenario.servers.is_empty()))?;
-    let floors = Floors::new(matches, FloorMode::Off, &each);
+    let floors = flags::floors(matches, FloorMode::Off, &each);
     let floor = matches.get_one::<String>("floor").map(|word| format!("--floor={word}"));
     let words: Vec<&str> = floor.iter().map(String::as_str).collect();
     let is_fresh = is_fresh(matches);

@@ -3,8 +3,6 @@
 
 use crate::cmd::merge::files;
 use crate::cmd::report::{Found, read};
-use crate::exit::Stop;
-use crate::output::say;
 use clap::ArgMatches;
 use memtide_host::signal::StopFlag;
 use memtide_merge::{Merging, Scenarios};
@@ -12,6 +10,8 @@ use memtide_record::Record;
 use memtide_record::compare::RECORDS_MAX;
 use memtide_report::{StepsPage, comparison_page, page};
 use memtide_scenario::WebPlace;
+use memtide_session::console::say;
+use memtide_session::exit::{Stop, caught};
 use memtide_sinks::serve_pages;
 use std::thread;
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub(crate) fn view(matches: &ArgMatches) -> Result<u8, Stop> {
         pages.push((path.clone(), text(found)));
     }
     let stop = StopFlag::on_signals(130, false);
-    let stop = crate::session::caught(stop)?;
+    let stop = caught(stop)?;
     let site = serve_pages(&place, pages)
         .map_err(|error| Stop::usage(format!("--web={place}: {error}")))?;
     say(&format!("view these results at {}; Ctrl-C ends it", site.url()));

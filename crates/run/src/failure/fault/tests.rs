@@ -3,7 +3,7 @@
 use super::*;
 use crate::prose::flaw;
 use memtide_base::Words;
-use memtide_engine::driver::{Closed, ConnectError, DriverError, PeerError};
+use memtide_world::driver::{Closed, ConnectError, DriverError, PeerError};
 
 /// One fault of each variant. A new variant fails to compile in `place` until it has a number
 /// there, and fails the test until it is listed here.

@@ -2,10 +2,10 @@
 //! by worker.
 
 use memtide_base::{Instant, Span};
-use memtide_engine::fleet::{Interval as Looked, Stage, WorkerReport};
-use memtide_engine::{Cooldown, Pacing, Plan, RateUnit, Sharing};
 use memtide_metrics::{Counters, TallySum};
 use memtide_record::{SettledCounts, UnderWay, WorkerSecond};
+use memtide_world::fleet::{Interval as Looked, Stage, WorkerReport};
+use memtide_world::{Cooldown, Pacing, Plan, RateUnit, Sharing};
 
 /// A smaller part of an operation is a rounding error.
 const ROUNDING: f64 = 1e-6;

@@ -6,9 +6,9 @@ pub(crate) mod pair;
 use crate::prelude::*;
 use crate::queues::belief::{merged, number, say, seeds};
 use crate::queues::precision::holds_when_narrow;
-use memtide_engine::driver::Sample;
 use memtide_record::WarmupEnd;
 use memtide_scenario::Measure;
+use memtide_world::driver::Sample;
 use pair::{Directed, Pair};
 
 /// Half of M/M/1's server is busy, and its service time is 200 us.

@@ -4,9 +4,9 @@
 use crate::prelude::*;
 use crate::queues::belief::merged;
 use memtide_belief::WarmupSlice;
-use memtide_engine::driver::Sample;
 use memtide_record::{ClockRecord, ShareStart, Wide};
 use memtide_run::{Failure, RunOutcome, SharedClosing, SharedWarmup};
+use memtide_world::driver::Sample;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -43,7 +43,7 @@ impl First {
 }
 
 impl Fleet for First {
-    memtide_engine::pass_to_fleet!(own: now, since_unix, start, command, ask, watch_servers);
+    memtide_world::pass_to_fleet!(own: now, since_unix, start, command, ask, watch_servers);
 
     fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError> {
         self.serve(until);

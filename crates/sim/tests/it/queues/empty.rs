@@ -2,9 +2,9 @@
 //! themselves say, and for a queue what theory says.
 
 use crate::harness::{World, fields};
-use memtide_engine::driver::Sample;
 use memtide_record::Record;
 use memtide_record::compare::FIGURES;
+use memtide_world::driver::Sample;
 
 /// The figure of a record.
 fn share(record: &Record) -> f64 {

@@ -4,8 +4,8 @@
 use super::belief::{number, say, seeds};
 use crate::prelude::*;
 use memtide_base::Span;
-use memtide_engine::driver::Sample;
 use memtide_scenario::Measure;
+use memtide_world::driver::Sample;
 
 /// A server that is half busy with a service time of 200 us.
 const SERVER: &str = "queue:1,exponential:200us";

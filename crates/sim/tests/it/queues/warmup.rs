@@ -4,9 +4,9 @@
 use super::belief::{least, number, say, seeds};
 use crate::prelude::*;
 use memtide_base::Span;
-use memtide_engine::driver::Sample;
 use memtide_record::WarmupEnd;
 use memtide_scenario::Measure;
+use memtide_world::driver::Sample;
 
 /// The longest warm-up of a steady load that counts as the least one: ten slices, and the time from
 /// the decision to the window.

@@ -2,10 +2,10 @@
 //! unknown length, with several workers, timeouts, stopped workers, churn and a cut-off end.
 
 use crate::prelude::*;
-use memtide_engine::Sample;
 use memtide_metrics::Slice;
 use memtide_metrics::slices::{coarse, from_text};
 use memtide_workload::Outcome;
+use memtide_world::Sample;
 
 /// The slices of all samples, of this width: response times, and service times of what was sent.
 fn listed(rehearsal: &Rehearsal, width: Span, count: usize) -> [Vec<Slice>; 2] {

@@ -20,7 +20,7 @@ const SHIFT_MAX: Span = Span::from_ms(40);
 const LEAD: Span = Span::from_s(2);
 
 impl Fleet for Shifted {
-    memtide_engine::pass_to_fleet!(
+    memtide_world::pass_to_fleet!(
         fleet: now, start, command, collect, is_interrupted, ask, watch_servers
     );
 

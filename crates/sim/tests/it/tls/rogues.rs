@@ -3,7 +3,7 @@
 
 use super::{CHURN, churn, world};
 use crate::prelude::*;
-use memtide_engine::{Filter, FilterPlan, PeerError, SendBuffer};
+use memtide_world::{Filter, FilterPlan, PeerError, SendBuffer};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a server's end does wrong.

@@ -3,7 +3,7 @@
 use super::{Ends, said};
 use crate::{ClientOptions, Material, ServerOptions, client, server};
 use memtide_base::choice::TlsVersion;
-use memtide_engine::{PeerError, SendBuffer, TlsFault};
+use memtide_world::{PeerError, SendBuffer, TlsFault};
 use rcgen::{
     BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     date_time_ymd,

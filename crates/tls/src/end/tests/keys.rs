@@ -8,7 +8,7 @@ use crate::simulated::{certificate, library};
 use crate::{ServerOptions, server};
 use memtide_base::Span;
 use memtide_base::choice::TlsVersion;
-use memtide_engine::{Filter, PeerError, SendBuffer, TlsFault};
+use memtide_world::{Filter, PeerError, SendBuffer, TlsFault};
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::cipher::{
     AeadKey, KeyBlockShape, MessageDecrypter, MessageEncrypter, OutboundChunks,

@@ -15,7 +15,7 @@ fn found(path: &str, text: &str) -> Vec<String> {
 fn a_flag_of_memtide_is_found_wherever_a_face_can_print_it() {
     for (path, text, is_found) in [
         ("crates/run/src/fill.rs", "7 keys are missing; use --load always", true),
-        ("crates/engine/src/driver.rs", "see --timeout", true),
+        ("crates/world/src/driver.rs", "see --timeout", true),
         ("crates/run/src/fill.rs", "7 keys are missing -- all", false),
         ("crates/cluster/src/master.rs", "call 'memtide key new --agents A' there", false),
         ("crates/cluster/src/master.rs", "call 'memtide key new' with --agents", true),

@@ -5,13 +5,8 @@
 
 use super::super::{JOIN_FILE, LINKS_MAX};
 use super::{Asked, FATAL, refusal};
-use crate::cluster::folder::own_key;
-use crate::cluster::serving::{MakeLog, Own, Setup, serve};
-use crate::exit::Stop;
 use crate::flags::JOIN;
-use crate::output::{complain, say, say_part, show_part, wants_notes};
-use crate::session::front::division::{Division, OwnPart};
-use crate::session::{LostAgents, caught};
+use crate::output::wants_notes;
 use memtide_cluster::files;
 use memtide_cluster::join::Join;
 use memtide_cluster::law::Law;
@@ -26,6 +21,10 @@ use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_record::Record;
 use memtide_scenario::{AgentsWord, Settings};
+use memtide_session::cluster::{MakeLog, Own, Setup, own_key, serve};
+use memtide_session::console::{complain, say, say_part, show_part};
+use memtide_session::exit::{Stop, caught};
+use memtide_session::{Division, LostAgents, OwnPart};
 use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 use std::{env, fs};

@@ -8,12 +8,6 @@ mod share;
 
 use super::screen::{BusyFill, Pictures, Text, json, say_notes, written};
 use super::{Asked, Face};
-use crate::exit::{INTERRUPTED, Stop};
-use crate::output::complain;
-use crate::session::outlets::{facts, open_points};
-use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Steps, Task, failed_in};
-#[cfg(feature = "cluster")]
-use crate::session::{LostAgents, front::division::Division};
 #[cfg(feature = "cluster")]
 use fleet::{enlist, serving};
 use memtide_base::choice::RateUnit;
@@ -35,6 +29,12 @@ use memtide_run::steps::{
     Aim, Bisect, Course, Data, Measured, Rates, RunTask, Scan, StepsOutcome, Time,
 };
 use memtide_scenario::{Kind, Measure, OutputKind, Problem, Settings};
+use memtide_session::console::complain;
+use memtide_session::exit::{INTERRUPTED, Stop};
+use memtide_session::outlets::{facts, open_points};
+use memtide_session::{Came, Ended, Front, FrontProfile, InStep, Opened, Steps, Task, failed_in};
+#[cfg(feature = "cluster")]
+use memtide_session::{Division, LostAgents};
 use memtide_sinks::{
     Document, OutputFacts, OutputSubject, Place, Samples, Sink, check_distinct, check_kind, no_file,
 };

@@ -2,10 +2,10 @@
 //! knows of no other process.
 
 use super::refusal;
-use crate::placement::{division, variable};
 use memtide_compat::Stop;
 use memtide_compat::mutilate::{Mode, Options};
 use memtide_scenario::{Layer, Settings};
+use memtide_session::placement::{division, variable};
 
 /// The fields that the environment may set: the share, how shares begin together, and the
 /// destination of the record from which they are merged.

@@ -1,0 +1,98 @@
+//! A run in a process of its own: this program again, which reads the scenario from its stdin and
+//! writes its record to its stdout.
+
+use crate::console::complain;
+use crate::exit::{FAILED, INTERRUPTED};
+use memtide_record::Record;
+use memtide_scenario::{Outputs, Placement, Settings, scenario_file};
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// This program, also if its file was replaced since it started.
+const PROGRAM: &str = "/proc/self/exe";
+/// How the environment names fields. The settings hold them already.
+const PREFIX: &str = "MEMTIDE_";
+const PASSWORD: &str = "MEMTIDE_PASSWORD";
+/// How often an interrupt is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How long the process may take to end by itself after an interrupt, which a terminal sends to it,
+/// too.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Carries the run out, with further words of the command line; ends it if `is_stopped`. The error
+/// is the exit code; the process has said why, unless it `is_silent`.
+pub fn run(
+    settings: &Settings,
+    words: &[&str],
+    is_silent: bool,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<Record, u8> {
+    let outputs = Outputs { quiet: settings.outputs.quiet, ..Outputs::default() };
+    let placement = Placement::default();
+    let settings = Settings { scenario: settings.scenario.clone(), outputs, placement };
+    let failed = |error: io::Error| {
+        if !is_silent {
+            complain(&format!("a process for the run cannot be started: {error}"));
+        }
+        FAILED
+    };
+    let child = start(&settings, words, is_silent).map_err(failed)?;
+    let (status, out) = finish(child, is_stopped).map_err(failed)?;
+    match status.code() {
+        Some(0) => Record::from_json(&String::from_utf8_lossy(&out)).map_err(|_| FAILED),
+        Some(code) => Err(code as u8),
+        None => Err(if is_stopped() { INTERRUPTED } else { FAILED }),
+    }
+}
+
+/// Starts the process and hands it the settings.
+fn start(settings: &Settings, words: &[&str], is_silent: bool) -> io::Result<Child> {
+    let mut command = Command::new(PROGRAM);
+    command.arg0("memtide").args(["run", "-"]).args(words);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with(PREFIX) {
+            command.env_remove(name);
+        }
+    }
+    // A document shows no password.
+    if let Some(password) = &settings.scenario.password {
+        command.env(PASSWORD, password.reveal());
+    }
+    let mut document = settings.words();
+    document.remove("password");
+    document.insert("json".to_owned(), "-".into());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    if is_silent {
+        command.stderr(Stdio::null());
+    }
+    let mut child = command.spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A process that reads no further has ended, and its exit code says why.
+        drop(stdin.write_all(scenario_file(&document).as_bytes()));
+    }
+    Ok(child)
+}
+
+/// Waits until the process has ended, or ends it; returns what it wrote.
+fn finish(mut child: Child, is_stopped: &dyn Fn() -> bool) -> io::Result<(ExitStatus, Vec<u8>)> {
+    let mut stdout = child.stdout.take();
+    let reader = thread::spawn(move || {
+        let mut out = Vec::new();
+        stdout.as_mut().map(|from| from.read_to_end(&mut out));
+        out
+    });
+    let mut stopped: Option<Instant> = None;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if is_stopped() && stopped.get_or_insert_with(Instant::now).elapsed() > GRACE {
+            child.kill()?;
+        }
+        thread::sleep(LOOK_EVERY);
+    };
+    Ok((status, reader.join().unwrap_or_default()))
+}
