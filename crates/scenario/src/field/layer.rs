@@ -172,10 +172,8 @@ pub fn given_fields(words: &Words) -> Vec<(&str, String)> {
         settings.scenario.precision.clear();
         settings.scenario.at_most = None;
         settings.decide_first_length();
-        let first = settings.scenario.words();
-        for name in ["precision", "at-most"] {
-            first.get(name).map(|word| usual.insert(name.to_owned(), word.clone()));
-        }
+        let first = settings.scenario.words().into_iter();
+        usual.extend(first.filter(|(name, _)| ["precision", "at-most"].contains(&name.as_str())));
     }
     let given = words.iter().filter(|(name, value)| usual.get(*name) != Some(*value));
     let given = given.map(|(name, value)| (name.as_str(), spelled(value)));
