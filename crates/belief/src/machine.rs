@@ -44,6 +44,8 @@ worded! {
     }
     /// The code of the run's warning.
     pub const fn code;
+    /// All of them.
+    pub const ALL;
 }
 
 impl Spoiler {

@@ -138,9 +138,9 @@ fn excess(check: &Check) -> f64 {
     }
 }
 
-/// The warnings of all shards, each once, in their order. Warnings about response times are
-/// computed from the merged `record`. "Sent late" is one warning for all: each shard keeps its own
-/// figure.
+/// The warnings of all shards, each once, in their order. Warnings about response times, and of
+/// shares about their precision, are computed from the merged `record`. "Sent late" is one warning
+/// for all: each shard keeps its own figure.
 fn warnings(shards: &[&ShardRecord], record: &Record) -> Vec<WarningRecord> {
     let curable = [
         Warning::HistogramSaturated { count: 0 }.code(),
@@ -152,6 +152,8 @@ fn warnings(shards: &[&ShardRecord], record: &Record) -> Vec<WarningRecord> {
         }
         .code(),
     ];
+    let imprecise = Warning::Imprecise { asked: String::new(), half_width: None, length_s: 0.0 };
+    let is_run = record.alignment.is_some();
     let percentile = Percentile::P99;
     let late =
         Warning::GeneratorLate { percentile, seen_ns: 0, ideal_ns: 0, cause: LateCause::Wake }
@@ -160,11 +162,14 @@ fn warnings(shards: &[&ShardRecord], record: &Record) -> Vec<WarningRecord> {
     for warning in shards.iter().flat_map(|shard| &shard.warnings) {
         let told = if warning.code == late { once(late, shards) } else { Some(warning.clone()) };
         let is_new = |told: &WarningRecord| {
-            !curable.contains(&told.code.as_str()) && !warnings.contains(told)
+            let is_curable =
+                curable.contains(&told.code.as_str()) || is_run && told.code == imprecise.code();
+            !is_curable && !warnings.contains(told)
         };
         warnings.extend(told.filter(is_new));
     }
     let mut of_merged = Warning::of_response(&record.response);
+    of_merged.extend(is_run.then(|| record.imprecise()).into_iter().flatten());
     if of_different_servers(shards) {
         let names = shards.iter().flat_map(|shard| &shard.plan.servers).map(|server| &server.name);
         let servers = names.collect::<BTreeSet<_>>().len();

@@ -180,6 +180,7 @@ fn compose(shards: Vec<ShardRecord>, sums: Sums, shares: Option<Shares>) -> Reco
         }
     }
     record.derive();
+    record.settle_precision();
     let unreported = record.missing.as_ref().map_or(Some(0), |missing| missing.unreported);
     record.planned = missing::total(ran.iter().map(|shard| shard.planned).chain([unreported]));
     record.partial = record.missing.is_some() || ran.iter().any(|shard| shard.partial);

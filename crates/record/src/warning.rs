@@ -40,6 +40,8 @@ pub enum Warning {
         share: f64,
         /// The busiest process beside memtide, if it was busy.
         by: Option<ProgramCpu>,
+        /// True if that is one of the servers that are measured.
+        by_server: bool,
     },
     /// A server on this machine was ready to run, but other threads had its CPU.
     ServerCpuTaken {
@@ -285,8 +287,8 @@ impl Warning {
             Self::GeneratorLate { percentile, seen_ns, ideal_ns, .. } => {
                 generator_late(*percentile, *seen_ns as f64, *ideal_ns as f64)
             }
-            Self::CpuTaken { worker, share, by } => {
-                cpu_taken(&format!("worker {worker}"), *share, by.as_ref())
+            Self::CpuTaken { worker, share, by, .. } => {
+                cpu_taken(&worker_words(*worker), *share, by.as_ref())
             }
             Self::ServerCpuTaken { server, share, by } => {
                 cpu_taken(server_words(server.as_deref()), *share, Some(by))
@@ -356,7 +358,7 @@ impl Warning {
     pub const fn remedy(&self) -> &'static str {
         match self {
             Self::GeneratorLate { cause, .. } => generator_late_remedy(*cause),
-            Self::CpuTaken { .. } => Spoiler::CpuTaken.remedy(),
+            Self::CpuTaken { by_server, .. } => cpu_taken_remedy(*by_server),
             Self::ServerCpuTaken { .. } => {
                 "stop other programs on the server's CPUs, or give it CPUs of its own (taskset)"
             }
@@ -477,13 +479,26 @@ fn imprecise(asked: &str, half_width: Option<f64>, length_s: f64) -> String {
 }
 
 fn cpu_taken(from: &str, share: f64, by: Option<&ProgramCpu>) -> String {
-    let who = by.map_or_else(String::new, |ProgramCpu { name, id, cpus }| {
-        format!("; the busiest other program was '{name}' (process {id}, {cpus:.2} CPUs)")
-    });
-    format!(
-        "{from} waited {} of the time for a CPU that other threads used{who}",
-        format_percent(share)
-    )
+    let (share, who) = (format_percent(share), by.map_or_else(String::new, busiest_words));
+    format!("{from} waited {share} of the time for a CPU that other threads used{who}")
+}
+
+fn busiest_words(ProgramCpu { name, id, cpus }: &ProgramCpu) -> String {
+    format!("; the busiest other program was '{name}' (process {id}, {cpus:.2} CPUs)")
+}
+
+fn worker_words(worker: u32) -> String {
+    format!("worker {worker}")
+}
+
+const fn cpu_taken_remedy(by_server: bool) -> &'static str {
+    match by_server {
+        true => {
+            "give the server CPUs of its own, and memtide keeps to the others: 'taskset -acp 1 \
+             PROCESS' moves a running server to CPU 1"
+        }
+        false => Spoiler::CpuTaken.remedy(),
+    }
 }
 
 fn cpu_throttled(share: f64) -> String {

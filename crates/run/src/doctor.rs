@@ -331,8 +331,8 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
     }
     for (worker, &share) in findings.kept.iter().enumerate() {
         if share > kept_max {
-            let by = findings.beside.cloned();
-            warnings.push(Warning::CpuTaken { worker: worker as u32, share, by });
+            let (by, by_server) = (findings.beside.cloned(), is_busiest_a_server(findings));
+            warnings.push(Warning::CpuTaken { worker: worker as u32, share, by, by_server });
         }
     }
     warnings.extend(server_cpu_taken(findings));
@@ -342,6 +342,15 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
         }
     }
     warnings
+}
+
+/// True if the busiest program beside memtide is a server that is measured: the busiest one beside
+/// memtide and its servers is another.
+fn is_busiest_a_server(findings: &Findings<'_>) -> bool {
+    let id = |program: &ProgramCpu| program.id;
+    let busiest = findings.beside.map(id);
+    let other = findings.server.map(|server| server.beside.as_ref().map(id));
+    busiest.is_some() && other.is_some_and(|other| other != busiest)
 }
 
 /// The likeliest cause of operations that memtide sent late by `delay`: what keeps workers from

@@ -35,7 +35,7 @@ use memtide_world::{
     Credentials, FilterPlan, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window,
     WindowCommands,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Facts about the world that a plan needs.
@@ -55,6 +55,9 @@ pub struct Surroundings {
     pub cpus_online: usize,
     /// Limit of the control group, in CPUs.
     pub cpu_quota: Option<f64>,
+    /// CPUs that servers of the user on this machine may use; empty if there are none, or that is
+    /// unknown.
+    pub server_cpus: BTreeSet<usize>,
     /// How workers wait, and where they and the embedded server run, if that was tried.
     pub chosen: Option<CpuChoice>,
     /// Interfaces for input and output that workers can use.
@@ -78,6 +81,7 @@ impl Surroundings {
             cores: BTreeMap::new(),
             cpus_online: cpus,
             cpu_quota: None,
+            server_cpus: BTreeSet::new(),
             chosen: None,
             io: Doors::Simulated,
             outputs: Wanted::default(),

@@ -108,6 +108,7 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
         let floor = material.floor.clone().zip(record.response.get(&Kind::All));
         record.floor = floor.map(|(floor, times)| floor.beside(times));
         record.clock = observer.clock(ended.window(&lowered.plan).0);
+        record.settle_precision();
         judge(&mut record, ended, &material, &mut warnings);
     }
     record.exit = record.exit_code();
@@ -529,14 +530,7 @@ fn measurement_warnings<W: Observer>(
     if record.plan.warmup_end == WarmupEnd::Unsteady {
         warnings.push(Warning::UnsteadyWarmup { length_s: record.plan.warmup_s });
     }
-    if record.plan.precision.as_ref().is_some_and(|it| it.reached == Some(false)) {
-        let wide = record.widths().filter(|(_, width)| *width > 1.0);
-        warnings.extend(wide.map(|(asked, width)| Warning::Imprecise {
-            asked: asked.to_string(),
-            half_width: width.is_finite().then_some(width * asked.half_width),
-            length_s: record.measured_s,
-        }));
-    }
+    warnings.extend(record.imprecise());
     if ended.totals.samples_lost > 0 {
         warnings.push(Warning::SampleOverflow { lost: ended.totals.samples_lost });
     }

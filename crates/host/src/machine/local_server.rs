@@ -1,9 +1,10 @@
 //! The threads of a server on this machine, and how long they wait for a CPU, as far as this user
 //! may see them. Nothing here judges.
 
+use super::pin;
 use super::programs::{PROGRAMS_MAX, numbers};
 use memtide_base::Span;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, SocketAddr};
@@ -44,6 +45,14 @@ impl LocalServer {
         };
         let process = numbers("/proc").take(PROGRAMS_MAX).find(is_its)?;
         Some(Self { process, threads: Vec::new() })
+    }
+
+    /// The processors that its threads may use together, ascending; empty if the kernel does not
+    /// say.
+    pub fn cpus(&self) -> Vec<usize> {
+        let mut all: BTreeSet<usize> = BTreeSet::new();
+        numbers(&format!("/proc/{}/task", self.process)).for_each(|id| all.extend(pin::of(id)));
+        all.into_iter().collect()
     }
 
     /// For how long each thread has been ready to run without a CPU so far, by the thread's id;

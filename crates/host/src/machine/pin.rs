@@ -6,7 +6,18 @@ use std::fs;
 
 /// The processors of the inherited affinity mask, ascending.
 pub(crate) fn inherited() -> Vec<usize> {
-    let mask = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
+    allowed(None)
+}
+
+/// The processors that the thread with this id, of any process, may use, ascending; empty if there
+/// is none.
+pub(crate) fn of(thread: u32) -> Vec<usize> {
+    let id = i32::try_from(thread).ok().and_then(Pid::from_raw);
+    id.map_or_else(Vec::new, |id| allowed(Some(id)))
+}
+
+fn allowed(thread: Option<Pid>) -> Vec<usize> {
+    let mask = sched_getaffinity(thread).unwrap_or_else(|_| CpuSet::new());
     (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).collect()
 }
 

@@ -32,10 +32,15 @@ fn a_run_without_a_server_brings_its_own_and_ends_with_a_verdict() {
     assert!(!run.out.contains('\x1b'), "no colour and no cursor outside a terminal: {run}");
 }
 
+/// The CPUs that this test may use.
+fn allowed() -> Vec<usize> {
+    let mask = sched_getaffinity(None).unwrap();
+    (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).collect()
+}
+
 /// A run of `line` on the first `cpus` CPUs that this test may use.
 fn on_cpus(cpus: usize, line: &str) -> Option<Finished> {
-    let mask = sched_getaffinity(None).unwrap();
-    let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).collect();
+    let allowed = allowed();
     let list: Vec<String> = allowed.iter().take(cpus).map(usize::to_string).collect();
     if list.len() < cpus {
         return None; // This machine cannot show it.
@@ -70,6 +75,27 @@ fn two_cpus_are_divided_between_the_server_and_the_worker() {
 }
 
 #[test]
+fn a_worker_stays_off_the_cpu_to_which_a_server_on_this_machine_is_limited() {
+    let [first, second, ..] = allowed()[..] else { return };
+    let server = Peer::embedded("");
+    let line = format!("run -s {} --threads 1 --duration 300ms --keys 1k --json -", server.name);
+    for [its, ours] in [[first, second], [second, first]] {
+        let words = ["-acp".to_owned(), its.to_string(), server.id().to_string()];
+        let moved = Command::new("taskset").args(words).output().unwrap();
+        assert!(moved.status.success(), "{moved:?}");
+        let record = on_cpus(2, &line).unwrap().exits(0).record();
+        let plan = &record.plan;
+        assert_eq!(
+            (&*plan.cpus, plan.wait.as_str()),
+            (&[ours as u32][..], "hybrid"),
+            "{:?}",
+            plan.why
+        );
+        assert!(plan.why["pin"].contains("limited to other CPUs"), "{:?}", plan.why);
+    }
+}
+
+#[test]
 fn a_first_run_tries_how_to_wait_and_says_what_it_chose() {
     let Some(run) = on_cpus(2, "run --duration 5s --keys 1k --json -") else { return };
     let run = run.exits(0);
@@ -89,7 +115,7 @@ fn a_first_run_tries_how_to_wait_and_says_what_it_chose() {
 fn a_first_run_measures_until_its_times_are_known() {
     let plan = |words: &str| memtide(&format!("run {words} --plan")).exits(0).out;
     let first = plan("");
-    assert!(first.contains("until p50 10%, p90 10%, at most 30 s"), "{first}");
+    assert!(first.contains("until p50 10%, p90 10%, at most 60 s"), "{first}");
     for other in ["--duration 10s", "--ops-max 100", "-s 127.0.0.1:1", "--repeat 2"] {
         let told = plan(other);
         assert!(!told.contains("until p50"), "{other}: {told}");

@@ -3,6 +3,7 @@
 
 use super::GradedFigure;
 use crate::record::{Check, CheckKind, CheckResult, Record, Verdict};
+use crate::warning::Warning;
 use memtide_belief::grade::WITHIN_MAX;
 use memtide_scenario::{Goal, Kind, Measure, Precision, Subject};
 
@@ -47,6 +48,32 @@ impl Record {
             let half_width = self.figure_of(asked.subject).and_then(|figure| figure.half_width);
             (asked, half_width.map_or(f64::INFINITY, |x| x / asked.half_width))
         })
+    }
+
+    /// Takes the precision as reached if the figures of the whole window are as narrow as asked,
+    /// although no look at them fell on its end. A share of a run says what it was told: the run's
+    /// figures are those of all shares.
+    pub fn settle_precision(&mut self) {
+        let is_narrow = self.share.is_none() && self.widths().all(|(_, width)| width <= 1.0);
+        if let Some(precision) = self.plan.precision.as_mut().filter(|_| is_narrow)
+            && precision.reached == Some(false)
+        {
+            precision.reached = Some(true);
+        }
+    }
+
+    /// A warning for each figure that is wider than asked, if the window ended with it.
+    pub fn imprecise(&self) -> Vec<Warning> {
+        let precision = self.plan.precision.as_ref();
+        if precision.is_none_or(|it| it.reached != Some(false)) {
+            return Vec::new();
+        }
+        let warning = |(asked, width): (Precision, f64)| Warning::Imprecise {
+            asked: asked.to_string(),
+            half_width: width.is_finite().then_some(width * asked.half_width),
+            length_s: self.measured_s,
+        };
+        self.widths().filter(|(_, width)| *width > 1.0).map(warning).collect()
     }
 
     /// True if every figure on which the run is judged is known within ± 30 %, or the bound that a

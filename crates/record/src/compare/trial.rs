@@ -6,6 +6,7 @@ use crate::judge::Measured;
 use crate::record::{FloorRecord, Percentile, PlanRecord, Record, Verdict};
 use memtide_base::choice::RateUnit;
 use memtide_belief::Paired;
+use memtide_belief::machine::Spoiler;
 use memtide_belief::paired::{Finding, PAIRS_MIN};
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -59,6 +60,9 @@ pub struct Pair {
     pub values: [Vec<Option<f64>>; 2],
     /// Why the pair does not count: one of its runs was not the load that was asked for.
     pub left_out: Option<String>,
+    /// What to do about it; none if the machine is not the cause, or the pair counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
 }
 
 /// A figure of both arms.
@@ -134,14 +138,16 @@ impl Trial {
         let values = records.each_ref().map(|record| {
             self.names.iter().map(|named| value(*named, record, unit)).collect::<Vec<_>>()
         });
-        let left_out = ['A', 'B']
+        let spoilt = ['A', 'B']
             .into_iter()
             .zip(records)
-            .find_map(|(arm, record)| Some(format!("{arm}: {}", spoilt(record)?)));
+            .find_map(|(arm, record)| Some((format!("{arm}: {}", spoilt(record)?), record)));
+        let remedy = spoilt.as_ref().and_then(|(_, record)| remedy(record));
+        let left_out = spoilt.map(|(why, _)| why);
         if let [Some(a), Some(b)] = records.each_ref().map(|record| record.floor.clone()) {
             self.floors = Some([a, b]);
         }
-        self.pairs.push(Pair { first, seed, values, left_out });
+        self.pairs.push(Pair { first, seed, values, left_out, remedy });
         for (at, named) in self.names.iter().enumerate() {
             self.figures[at].unit = named.unit(unit);
             let counted = self.pairs.iter().filter(|pair| pair.left_out.is_none());
@@ -254,6 +260,13 @@ pub(super) fn value(named: Named, record: &Record, unit: RateUnit) -> Option<f64
 pub(super) fn spoilt(record: &Record) -> Option<&str> {
     let mut checks = record.believable.checks.iter();
     checks.find(|check| check.verdict() == Verdict::No).map(|check| &*check.message)
+}
+
+/// What to do about a machine that spoilt a run; none if no warning says that it did.
+fn remedy(record: &Record) -> Option<String> {
+    let of_machine = |code: &str| Spoiler::ALL.iter().any(|spoiler| spoiler.code() == code);
+    let warning = record.warnings.iter().find(|warning| of_machine(&warning.code))?;
+    Some(warning.remedy.clone())
 }
 
 fn median(values: &[f64]) -> Option<f64> {

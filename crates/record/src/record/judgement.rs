@@ -182,7 +182,7 @@ pub struct Aborted {
 }
 
 /// A warning.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct WarningRecord {
     /// Stable name of the warning, for programs.

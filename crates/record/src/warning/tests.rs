@@ -17,6 +17,7 @@ fn every_warning() -> Vec<Warning> {
             worker: 2,
             share: 0.31,
             by: Some(ProgramCpu { name: "yes".to_owned(), id: 77, cpus: 0.98 }),
+            by_server: false,
         },
         Warning::ServerCpuTaken {
             server: None,

@@ -3,8 +3,8 @@
 use super::*;
 use crate::fixture;
 use crate::fixture::expect;
-use memtide_record::FloorRecord;
 use memtide_record::compare::{Named, RepeatedFigure, Repeats, Trial, Unit, compare};
+use memtide_record::{Believable, Check, CheckKind, CheckResult, FloorRecord, WarningRecord};
 use memtide_scenario::Kind;
 
 fn records() -> Vec<(String, Record)> {
@@ -96,5 +96,40 @@ fn figures_of_a_trial_near_their_floor_are_named() {
         let text = trial_text(&trial, None);
         assert!(text.contains("floor of A: p50 20.0 µs (an embedded server); of B: "), "{text}");
         assert_eq!(text.contains("below 3 × the floor: all.p50."), is_near, "{text}");
+    }
+}
+
+#[test]
+fn a_machine_that_spoils_pairs_is_told_with_what_to_do_once() {
+    let spoilt = |code: &str| {
+        let check = Check {
+            code: CheckKind::WorkerBusy,
+            result: CheckResult::Failed,
+            message: "worker 0 waited".to_owned(),
+            measured: None,
+            allowed: None,
+        };
+        let warning = WarningRecord {
+            code: code.to_owned(),
+            remedy: "use two".to_owned(),
+            ..WarningRecord::default()
+        };
+        Record {
+            believable: Believable::from_checks(vec![check]),
+            warnings: vec![warning],
+            ..Record::default()
+        }
+    };
+    for (code, is_told) in [("cpu_taken", true), ("evictions", false)] {
+        let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], 0.05, &[]);
+        for number in 1..3 {
+            trial.add('B', 1, &[Record::default(), spoilt(code)]);
+            let line = pair_line(&trial);
+            assert!(line.starts_with(&format!("pair {number}: left out (")), "{line}");
+            assert_eq!(line.contains("\n  to do: use two\n"), is_told && number == 1, "{line}");
+        }
+        let text = trial_text(&trial, None);
+        assert!(text.contains("2 pairs left out"), "{text}");
+        assert_eq!(text.contains("To have pairs that count, use two."), is_told, "{text}");
     }
 }

@@ -21,12 +21,17 @@ pub fn trial_heading(trial: &Trial, columns: Option<usize>) -> String {
     out.into_text()
 }
 
-/// The line of the last pair, with what is known so far.
+/// The line of the last pair, with what is known so far. The first that is left out for a cause in
+/// the machine has a second line: what to do about it.
 pub fn pair_line(trial: &Trial) -> String {
     let Some(pair) = trial.pairs.last() else { return String::new() };
     let number = trial.pairs.len();
     if let Some(why) = &pair.left_out {
-        return format!("pair {number}: left out ({why})\n");
+        let before = &trial.pairs[..number - 1];
+        let is_new = |remedy: &&String| before.iter().all(|it| it.remedy.as_ref() != Some(remedy));
+        let remedy = pair.remedy.as_ref().filter(is_new);
+        let remedy = remedy.map_or_else(String::new, |remedy| format!("  to do: {remedy}\n"));
+        return format!("pair {number}: left out ({why})\n{remedy}");
     }
     let figures = trial.figures.iter().enumerate().map(|(at, figure)| {
         let [a, b] = [0, 1].map(|arm: usize| shown(figure, pair.values[arm][at]));
@@ -127,12 +132,15 @@ pub(crate) fn sentences(trial: &Trial) -> Vec<String> {
     }
     sentences.extend(floors(trial));
     if trial.left_out() > 0 {
-        let why = trial.pairs.iter().rev().find_map(|pair| pair.left_out.as_deref());
+        let last = || trial.pairs.iter().rev();
+        let why = last().find_map(|pair| pair.left_out.as_deref());
         sentences.push(format!(
             "{} left out, because a run was not the load that was asked for; the last: {}.",
             counted(trial.left_out() as u64, "pair"),
             why.unwrap_or_default()
         ));
+        let remedy = last().find_map(|pair| pair.remedy.as_deref());
+        sentences.extend(remedy.map(|remedy| format!("To have pairs that count, {remedy}.")));
     }
     sentences
 }

@@ -35,6 +35,7 @@ struct Case {
     stopped: (f64, Span),
     stolen: Option<f64>,
     throttled: Option<f64>,
+    beside: Option<ProgramCpu>,
     server: Option<ServerCpu>,
     shared_cpus: Option<f64>,
     agreement: Agreement,
@@ -62,6 +63,7 @@ impl Case {
             stopped: (0.0, Span::ZERO),
             stolen: None,
             throttled: None,
+            beside: None,
             server: None,
             shared_cpus: None,
             agreement: Agreement::Equal(5),
@@ -101,7 +103,7 @@ impl Case {
             stopped: self.stopped,
             stolen: self.stolen,
             throttled: self.throttled,
-            beside: None,
+            beside: self.beside.as_ref(),
             server: self.server.as_ref(),
             shared_cpus: self.shared_cpus,
             busy: &self.busy,
@@ -448,6 +450,30 @@ fn one_cpu_for_the_embedded_server_and_the_workers_is_a_no_with_its_reason() {
     let warned = shared.warned_of();
     let [Warning::SharedCpu { cpus: 1.0 }] = warned[..] else { panic!("{warned:?}") };
     assert!(warned[0].message().contains("share 1 CPU"), "{}", warned[0].message());
+}
+
+#[test]
+fn a_server_that_takes_a_workers_cpu_is_told_apart_from_other_programs() {
+    let program = |id, cpus| ProgramCpu { name: format!("p{id}"), id, cpus };
+    for (busiest, other, by_server) in [
+        (Some(program(7, 0.5)), None, true),
+        (Some(program(7, 0.5)), Some(program(8, 0.2)), true),
+        (Some(program(8, 0.9)), Some(program(8, 0.9)), false),
+        (None, None, false),
+    ] {
+        let server =
+            ServerCpu { name: Some("cache1".to_owned()), waited: 0.0, beside: other.clone() };
+        let case =
+            Case { kept: vec![0.08], beside: busiest.clone(), server: Some(server), ..Case::new() };
+        let warned = case.warned_of();
+        let [Warning::CpuTaken { by, by_server: found, .. }] = &warned[..] else {
+            panic!("{warned:?}")
+        };
+        assert_eq!((by, *found), (&busiest, by_server));
+        assert_eq!(warned[0].remedy().contains("taskset -acp 1 PROCESS"), by_server);
+        let alone = Case { server: None, ..case };
+        assert!(matches!(alone.warned_of()[..], [Warning::CpuTaken { by_server: false, .. }]));
+    }
 }
 
 #[test]

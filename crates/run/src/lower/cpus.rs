@@ -8,6 +8,7 @@ use memtide_scenario::Scenario;
 use memtide_world::{Pacing, Wait};
 use std::collections::BTreeMap;
 
+const APART: &str = "the servers on this machine are limited to other CPUs";
 const OWN: &str = "the embedded server and each worker have a CPU of their own";
 
 /// CPUs of the workers and of the embedded server.
@@ -19,6 +20,8 @@ pub struct CpuPlacement {
     pub server: Option<usize>,
     /// Number of CPUs that the embedded server and the workers share, if fewer than two.
     pub shared: Option<f64>,
+    /// True if each worker has a CPU that no server on this machine may use, and one more is left.
+    pub apart: bool,
 }
 
 /// A way to wait and to divide the CPUs between the embedded server and the workers.
@@ -60,7 +63,8 @@ impl CpuChoice {
 
 impl CpuPlacement {
     /// Divides the CPUs. Embedded server and workers are pinned to separate CPUs if there are
-    /// enough; other workers are pinned if the user asks for it, or if the mask was narrowed.
+    /// enough; other workers are pinned if the user asks for it, if servers on this machine are
+    /// limited to CPUs beside them, or if the mask was narrowed.
     pub(super) fn of(
         scenario: &Scenario,
         around: &Surroundings,
@@ -72,23 +76,36 @@ impl CpuPlacement {
             if let Some(chosen) = around.chosen.as_ref().filter(|it| it.workers.len() == workers) {
                 why.insert("server".to_owned(), chosen.why.clone());
                 let workers = chosen.workers.clone();
-                return Self { workers, server: Some(chosen.server), shared: None };
+                return Self { workers, server: Some(chosen.server), ..Self::default() };
             }
             let usable = usable(around);
             if usable >= workers as f64 + 1.0 {
                 let server = around.cpus_allowed[0];
                 why.insert("server".to_owned(), OWN.to_owned());
-                let workers = apart_from(server, workers, around);
-                return Self { workers, server: Some(server), shared: None };
+                let workers = apart_from(&[server], workers, around);
+                return Self { workers, server: Some(server), ..Self::default() };
             }
             let shared = Some(usable).filter(|&usable| usable < CPUS_OF_A_PAIR);
-            return Self { shared, ..Self::without_server(scenario, around, workers) };
+            return Self { shared, ..Self::without_server(scenario, around, workers, why) };
         }
-        Self::without_server(scenario, around, workers)
+        Self::without_server(scenario, around, workers, why)
     }
 
-    fn without_server(scenario: &Scenario, around: &Surroundings, workers: usize) -> Self {
+    fn without_server(
+        scenario: &Scenario,
+        around: &Surroundings,
+        workers: usize,
+        why: &mut BTreeMap<String, String>,
+    ) -> Self {
         let allowed = &around.cpus_allowed;
+        let servers: Vec<usize> = around.server_cpus.iter().copied().collect();
+        let free = allowed.iter().filter(|cpu| !servers.contains(cpu)).count();
+        if !scenario.pin && !servers.is_empty() && free >= workers {
+            why.insert("pin".to_owned(), APART.to_owned());
+            let apart = allowed.len() > workers && around.cpu_quota.is_none();
+            let workers = apart_from(&servers, workers, around);
+            return Self { workers, apart, ..Self::default() };
+        }
         let narrowed = allowed.len() < around.cpus_online;
         let pin = scenario.pin || (narrowed && allowed.len() >= workers);
         let each = allowed.iter().copied().cycle().take(if pin { workers } else { 0 });
@@ -107,19 +124,19 @@ pub(super) fn usable(around: &Surroundings) -> f64 {
     around.cpu_quota.unwrap_or(allowed).min(allowed)
 }
 
-/// CPUs for workers: not `server`, and as few as possible that share a core with the server or
-/// another worker. Highest numbers first, because machines do most of their other work on the
-/// lowest.
-fn apart_from(server: usize, workers: usize, around: &Surroundings) -> Vec<usize> {
+/// CPUs for workers: none of those of `servers`, and as few as possible that share a core with a
+/// server or another worker. Highest numbers first, because machines do most of their other work on
+/// the lowest.
+fn apart_from(servers: &[usize], workers: usize, around: &Surroundings) -> Vec<usize> {
     let core = |cpu: &usize| around.cores.get(cpu).copied().unwrap_or(*cpu);
-    let mut taken = vec![server];
+    let mut taken = servers.to_vec();
     for _ in 0..workers {
         let free = around.cpus_allowed.iter().rev().filter(|cpu| !taken.contains(cpu));
         let on_core = |cpu: &usize| taken.iter().filter(|other| core(other) == core(cpu)).count();
         let best = free.copied().min_by_key(on_core);
         taken.push(best.expect("there are more processors than workers"));
     }
-    taken.split_off(1)
+    taken.split_off(servers.len())
 }
 
 /// How workers wait: as the user says, else spinning if that takes no CPU from the server.
@@ -136,6 +153,8 @@ pub(super) fn wait(
         (chosen.wait, &*chosen.why)
     } else if placement.server.is_some() {
         (Wait::Hybrid, OWN)
+    } else if placement.apart {
+        (Wait::Hybrid, APART)
     } else if has_own_server(around) {
         (
             Wait::Sleep,

@@ -112,3 +112,32 @@ fn workers_are_pinned_when_the_mask_was_narrowed_and_is_wide_enough() {
     let pinned = lowered("server = 'a'\npin = true\nthreads = 3\n", &machine(2, true));
     assert_eq!(pinned.placement.workers, [0, 1, 0]);
 }
+
+#[test]
+fn workers_stay_off_the_cpus_of_servers_that_are_limited_to_some() {
+    let limited = |allowed: &[usize], servers: &[usize]| Surroundings {
+        cpus_allowed: allowed.to_vec(),
+        server_cpus: servers.iter().copied().collect(),
+        ..machine(4, true)
+    };
+    let of =
+        |words: &str, around: &Surroundings| lowered(&format!("server = 'a'\n{words}"), around);
+    let run = of("", &limited(&[0, 1], &[1]));
+    assert_eq!((&*run.placement.workers, run.plan.wait), (&[0][..], Wait::Hybrid));
+    for field in ["pin", "wait"] {
+        assert!(run.record.why[field].contains("limited to other CPUs"), "{field}");
+    }
+    // Only its own CPU: spinning would take it from memtide's other threads.
+    let run = of("", &limited(&[0], &[1]));
+    assert_eq!((&*run.placement.workers, run.plan.wait), (&[0][..], Wait::Sleep));
+    let quota = Surroundings { cpu_quota: Some(1.5), ..limited(&[0, 1], &[1]) };
+    assert_eq!(of("", &quota).plan.wait, Wait::Sleep);
+    // As without a limit, if the servers may use all CPUs, or leave too few.
+    for (words, servers) in [("", &[0, 1][..]), ("threads = 2\n", &[1]), ("", &[])] {
+        let run = of(words, &limited(&[0, 1], servers));
+        let plain = of(words, &limited(&[0, 1], &[]));
+        assert_eq!((run.placement, run.plan.wait), (plain.placement, plain.plan.wait));
+    }
+    let told = of("pin = true\nwait = 'spin'\n", &limited(&[0, 1], &[0]));
+    assert_eq!((&*told.placement.workers, told.plan.wait), (&[0][..], Wait::Spin));
+}

@@ -23,12 +23,13 @@ pub(super) const FIELDS: &[Field] = &[
     },
     Field {
         name: "pin",
-        default: "automatic: if the embedded server or a narrowed CPU mask leaves enough CPUs",
+        default: "automatic: if a server or a narrowed CPU mask leaves enough CPUs",
         help: "Pin each worker to its own CPU",
-        long: "Pins workers in any case. By default, memtide pins them in two cases: with the \
-               embedded server, if there is a CPU for it and one for each worker (all are pinned \
-               then); and with a named server, if the CPU mask of the process was narrowed (as \
-               with `taskset`) and holds a CPU for each worker.",
+        long: "Pins workers in any case. By default, memtide pins them in three cases: with \
+               the embedded server, if there is a CPU for it and one for each worker (all are \
+               pinned then); if servers on this machine are limited to some CPUs (as with \
+               `taskset`) and leave one for each worker; and if memtide itself is limited so, and \
+               has a CPU for each worker.",
         member: member!(scenario.pin, parse_switch),
         ..MACHINE
     },
@@ -39,8 +40,9 @@ pub(super) const FIELDS: &[Field] = &[
         help: "How a worker waits until the next operation is due",
         long: "`sleep`: in the kernel, which wakes some tens of microseconds late. `hybrid`: sleep \
                until shortly before, then spin. `spin`: always spin; needs a CPU per worker. The \
-               default is `hybrid` if the embedded server and each worker have their own CPU, and \
-               for a remote server if there are more than 2 CPUs and no quota; otherwise `sleep`.",
+               default is `hybrid` if the server on this machine and each worker have their own \
+               CPU, and for a remote server if there are more than 2 CPUs and no quota; otherwise \
+               `sleep`.",
         member: member!(scenario.wait, some parsed),
         ..MACHINE
     },

@@ -29,7 +29,7 @@ use memtide_scenario::{Settings, Target};
 use memtide_sinks::{SampleOrigin, SampleOutlet, Samples, Sink};
 use memtide_world::ServerPlan;
 use memtide_world::driver::Address;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// What directs a share on this machine in place of its user: an agent, with its operator's limits.
@@ -111,6 +111,12 @@ impl HostWorld {
     fn server(&self, target: &Target) -> Result<ServerPlan, Stop> {
         let known = || self.supervisor.as_ref()?.server(target);
         server(target).or_else(|stop| known().ok_or(stop))
+    }
+
+    /// The CPUs that the servers on this machine may use, without the embedded one.
+    fn server_cpus(&self) -> BTreeSet<usize> {
+        let named = self.local.iter().filter(|(name, _)| name.is_some());
+        named.flat_map(|(_, server)| server.cpus()).collect()
     }
 
     /// Meaning of the numbers in samples.
@@ -199,6 +205,7 @@ impl World for HostWorld {
             cores: self.machine.cores.clone(),
             cpus_online: self.machine.cpus_online,
             cpu_quota: self.machine.cpu_quota,
+            server_cpus: self.server_cpus(),
             chosen: None,
             io: Doors::Kernel { uring: check_uring() },
             outputs: (&settings.outputs).into(),

@@ -112,8 +112,9 @@ pub(super) fn entries(
 
 /// Code, cause, message and remedy of each warning that `source` words. A message that its arm does
 /// not word is the longest text of the function with the name of the code; such a remedy is every
-/// text of the function `<code>_remedy`.
-pub(super) fn warnings(source: &Source) -> Vec<[String; 4]> {
+/// text of the function `<code>_remedy`, beside that of `spoilers`, which also have the code of a
+/// variant that has none.
+pub(super) fn warnings(source: &Source, spoilers: &[[String; 3]]) -> Vec<[String; 4]> {
     let functions = functions(source);
     let mut found = Vec::new();
     for item in source.declared().filter(|it| it.keyword == "enum" && !source.in_test(it.at)) {
@@ -121,7 +122,11 @@ pub(super) fn warnings(source: &Source) -> Vec<[String; 4]> {
         let of = |name| variants(source, &functions, item.name, &[name]);
         let [codes, messages, remedies] = ["code", "message", "remedy"].map(of);
         for (variant, body) in codes {
-            let Some(code) = texts(source, &body).into_iter().next() else { continue };
+            let spoiler = spoilers.iter().find(|[of, ..]| of == variant);
+            let own = texts(source, &body).into_iter().next();
+            let Some(code) = own.or_else(|| spoiler.map(|[_, code, _]| code.clone())) else {
+                continue;
+            };
             let declared = declared(&source.code, &declaration, variant);
             let cause = declared.map(|at| docstring(source, at).cause).unwrap_or_default();
             let words = |arms: &[(&str, Range<usize>)]| {
@@ -139,12 +144,25 @@ pub(super) fn warnings(source: &Source) -> Vec<[String; 4]> {
                 let name = format!("{code}_remedy");
                 let named = functions.iter().filter(|function| function.name == name);
                 let said = named.flat_map(|function| texts(source, &function.body));
-                remedy = said.collect::<Vec<_>>().join(" / ");
+                let shared = spoiler.map(|[_, _, remedy]| remedy.clone());
+                remedy = said.chain(shared).collect::<Vec<_>>().join(" / ");
             }
             found.push([code, cause, message, remedy]);
         }
     }
     found
+}
+
+/// The conditions of a machine in `source`, of which runs warn, too: variant, code and remedy.
+pub(super) fn spoilers(source: &Source) -> Vec<[String; 3]> {
+    let functions = functions(source);
+    let remedies = variants(source, &functions, "Spoiler", &["remedy"]);
+    let each = remedies.iter().filter_map(|(variant, body)| {
+        let row = format!("{variant} = ");
+        let code = source.strings().find(|(at, _)| source.code[..*at].ends_with(&row))?.1;
+        Some([(*variant).to_owned(), code.to_owned(), texts(source, body).join(" / ")])
+    });
+    each.collect()
 }
 
 /// The strings in a part of the code, without endings of a plural.

@@ -23,8 +23,10 @@ const PAGE: &str = include_str!("page.md");
 
 /// The page, whole.
 pub(super) fn page(sources: &[Source]) -> String {
+    let machine = of(sources, &["crates/belief/src/machine.rs"]);
+    let spoilers: Vec<_> = machine.flat_map(entry::spoilers).collect();
     let warnings: BTreeSet<String> = of(sources, &["crates/record/src/warning"])
-        .flat_map(entry::warnings)
+        .flat_map(|source| entry::warnings(source, &spoilers))
         .map(|[code, cells @ ..]| format!("| `{code}` | {} |\n", cells.join(" | ")))
         .collect();
     let head = "| code | cause | message | remedy |\n|---|---|---|---|\n";

@@ -11,6 +11,7 @@ fn the_process_that_listens_is_found_and_its_threads_wait() {
         let server = LocalServer::at(SocketAddr::from(([127, 0, 0, 1], port)));
         let server = server.expect("this process may see itself");
         assert_eq!(server.process, std::process::id());
+        assert_eq!(server.cpus(), pin::inherited());
         let before = server.waits();
         assert!(server.longest_since(&before).is_none_or(|wait| wait < Span::from_s(60)));
         drop(listener);

@@ -87,6 +87,25 @@ fn agents_close_the_window_once_their_figures_together_are_narrow() {
     }
 }
 
+/// Each agent alone knows less than asked, and no look falls on the end of the longest window.
+#[test]
+fn agents_that_are_narrow_together_at_the_very_end_have_reached_their_precision() {
+    let mut at_its_end = 0;
+    for tenths in 30..60 {
+        let precision = format!("p50 {}%", f64::from(tenths) / 10.0);
+        let world = world("rate=2500 at-most=6s warmup=0s", 5).with(&[("precision", &precision)]);
+        let came = Pair::of(World { keeps_samples: false, ..world }).carry_out();
+        let sum = merged(came.records);
+        let is_narrow = came.closed.is_some() || sum.widths().all(|(_, width)| width <= 1.0);
+        at_its_end += u32::from(is_narrow && came.closed.is_none());
+        let reached = sum.plan.precision.as_ref().and_then(|precision| precision.reached);
+        assert_eq!(reached, Some(is_narrow), "{precision}");
+        let is_warned = sum.warnings.iter().any(|warning| warning.code == "imprecise");
+        assert_eq!(is_warned, !is_narrow, "{precision}");
+    }
+    assert!(at_its_end > 0, "no run was narrow at its end alone");
+}
+
 #[test]
 fn an_interval_of_agents_holds_after_they_ended_when_it_was_narrow() {
     holds_when_narrow("two agents", 3, |seed| {

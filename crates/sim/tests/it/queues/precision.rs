@@ -68,6 +68,26 @@ fn a_run_that_is_not_narrow_in_time_says_so_and_a_strict_one_fails() {
     assert!(!came.record.stands());
 }
 
+/// The last look may fall short of the longest window's end, where the figures are narrow.
+#[test]
+fn a_run_that_is_narrow_at_its_very_end_has_reached_its_precision() {
+    let mut at_its_end = 0;
+    for tenths in 20..70 {
+        let precision = format!("p50 {}%", f64::from(tenths) / 10.0);
+        let record = world(&precision, "6s", 5).with(&[("strict", "true")]).rehearse().record;
+        let is_narrow = record.widths().all(|(_, width)| width <= 1.0);
+        if record.measured_s < 6.0 {
+            assert!(reached(&record), "{precision}: it was told to end");
+            continue;
+        }
+        at_its_end += u32::from(is_narrow);
+        assert_eq!(reached(&record), is_narrow, "{precision}");
+        let is_warned = record.warnings.iter().any(|warning| warning.code == "imprecise");
+        assert_eq!(is_warned, !is_narrow, "{precision}");
+    }
+    assert!(at_its_end > 0, "no run was narrow at its end alone");
+}
+
 /// Asserts that p99's interval holds the truth after most runs, although each `run` with a seed
 /// ended when p99 was narrow. With `MEMTIDE_BELIEF_RUNS=200`, at least 180 must hold.
 pub(crate) fn holds_when_narrow(who: &str, few: u64, run: impl Fn(u64) -> Record) {
