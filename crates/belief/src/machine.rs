@@ -44,8 +44,6 @@ worded! {
     }
     /// The code of the run's warning.
     pub const fn code;
-    /// All of them.
-    pub const ALL;
 }
 
 impl Spoiler {
@@ -215,8 +213,15 @@ impl Condition {
         let advice = "a thread slows the other one on its core down: leave every second CPU idle";
         let fact = Fact::new("CPUs", found).advised((shared > 0).then_some(advice));
         let is_here = |(_, server): &Asked| server.as_ref().is_ok_and(|server| server.is_local);
-        let shares = self.servers.is_empty() || self.servers.iter().any(is_here);
-        fact.warned_if(shares && usable < CPUS_OF_A_PAIR, Spoiler::SharedCpu)
+        let is_few = usable < CPUS_OF_A_PAIR;
+        // A run does not know whether a server of the user's could run elsewhere: no warning.
+        match self.servers.is_empty() {
+            true => fact.warned_if(is_few, Spoiler::SharedCpu),
+            false => {
+                let shares = is_few && self.servers.iter().any(is_here);
+                fact.spoiling_if(shares, Spoiler::SharedCpu.remedy())
+            }
+        }
     }
 
     /// Number of allowed CPUs that have another one on their core.
@@ -340,7 +345,7 @@ impl Condition {
             format_whole(left),
             format_whole(left / 2)
         );
-        let is_short = files_needed(CONNECTIONS, true) > self.files_max;
+        let is_short = files_needed(CONNECTIONS, self.servers.is_empty()) > self.files_max;
         Fact::new("open files", found).warned_if(is_short, Spoiler::FileLimit)
     }
 

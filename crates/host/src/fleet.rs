@@ -113,8 +113,9 @@ const NEVER_NS: u64 = u64::MAX;
 
 impl HostFleet {
     /// A fleet without workers. Its Nth worker is pinned to processor N of `cpus`, which repeat if
-    /// there are fewer; without `cpus`, workers are not pinned. `samples` receives the
-    /// queues of exported operations. The fleet connects to no address that `guard` refuses.
+    /// there are fewer; if there are more of them than workers, these share all; without `cpus`,
+    /// workers are not pinned. `samples` receives the queues of exported operations. The fleet
+    /// connects to no address that `guard` refuses.
     pub fn new(
         clock: Clock,
         stop: StopFlag,
@@ -138,7 +139,7 @@ impl HostFleet {
         &self,
         plan: &Arc<Plan>,
         worker: u16,
-        cpu: Option<usize>,
+        cpus: Vec<usize>,
         samples: Option<SyncSender<Sample>>,
     ) -> Result<Thread, FleetError> {
         let (giver, taker) = handoff();
@@ -156,7 +157,7 @@ impl HostFleet {
             mailbox: Arc::clone(&mailbox),
             giver,
             clock: self.clock,
-            cpu,
+            cpus,
             samples,
             guard: self.guard.clone(),
             stop: self.stop.clone(),
@@ -198,14 +199,18 @@ impl Fleet for HostFleet {
         (self.stops, self.plan) = (Stops::default(), Some(Arc::clone(&plan)));
         self.workers.clear();
         let mut receivers = Vec::new();
+        let is_shared = self.cpus.len() > workers.len();
         for (nth, worker) in workers.enumerate() {
             let samples = plan.samples.then(|| {
                 let (sender, receiver) = sync_channel(SAMPLES_WAITING);
                 receivers.push(receiver);
                 sender
             });
-            let cpu = self.cpus.iter().copied().cycle().nth(nth);
-            let thread = self.spawn(&plan, worker, cpu, samples)?;
+            let cpus = match is_shared {
+                true => self.cpus.clone(),
+                false => self.cpus.iter().copied().cycle().nth(nth).into_iter().collect(),
+            };
+            let thread = self.spawn(&plan, worker, cpus, samples)?;
             self.workers.push(thread);
         }
         if let (true, Some(begin)) = (plan.samples, &mut self.samples) {
@@ -400,7 +405,8 @@ struct Job {
     mailbox: Arc<Mailbox>,
     giver: Giver,
     clock: Clock,
-    cpu: Option<usize>,
+    /// The processors that it may use; empty for any.
+    cpus: Vec<usize>,
     samples: Option<SyncSender<Sample>>,
     guard: ConnectGuard,
     stop: StopFlag,
@@ -408,8 +414,8 @@ struct Job {
 
 impl Job {
     fn run(mut self) -> Result<Parcel, DriverError> {
-        if let Some(cpu) = self.cpu {
-            pin::pin(cpu).map_err(|errno| DriverError {
+        if !self.cpus.is_empty() {
+            pin::keep(None, &self.cpus).map_err(|errno| DriverError {
                 action: "sched_setaffinity",
                 code: errno.raw_os_error(),
             })?;

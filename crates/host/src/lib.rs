@@ -25,5 +25,5 @@ pub use clock::Clock;
 pub use driver::ConnectGuard;
 pub use export::{SampleQueues, SampleSink};
 pub use fleet::HostFleet;
-pub use machine::pin::{keep_process_on, stay_off, with_cpus};
+pub use machine::pin::{cores, keep_process_on, stay_off, with_cpus};
 pub use serve::{ServeOptions, Serving};

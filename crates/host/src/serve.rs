@@ -97,7 +97,7 @@ impl Serving {
 
     /// Pins the server's threads to processor `cpu`. Fails if the kernel forbids it.
     pub fn keep_on(&self, cpu: usize) -> io::Result<()> {
-        self.ids.iter().try_for_each(|&id| Ok(pin::keep(Some(id), cpu)?))
+        self.ids.iter().try_for_each(|&id| Ok(pin::keep(Some(id), &[cpu])?))
     }
 
     /// The kernel's ids of its threads.

@@ -47,4 +47,5 @@ pub use files::{StepsMarkdown, hgrm, markdown};
 pub use html::{StepsPage, comparison_page, index_page, live_page, live_part, page, trial_page};
 pub use live::{Live, Suspect};
 pub use plan::plan_text;
+pub use text::why_failed;
 pub use text::{StepsText, TextOptions, facts_text, progress_line, step_progress_line, text_for};

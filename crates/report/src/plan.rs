@@ -62,13 +62,13 @@ pub fn plan_text(plan: &PlanRecord, columns: Option<usize>) -> String {
 
 /// All decisions, by the name of the field.
 fn decisions(plan: &PlanRecord) -> Vec<(&'static str, String)> {
-    let pinned = match plan.cpus.as_slice() {
-        [] => "not pinned".to_owned(),
-        cpus => {
-            let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
-            format!("pinned to CPU {}", cpus.join(", "))
-        }
+    let cpus: Vec<String> = plan.cpus.iter().map(u32::to_string).collect();
+    let pinned = match cpus.len() {
+        0 => "not pinned".to_owned(),
+        more if more > plan.workers as usize => format!("on CPUs {}", cpus.join(", ")),
+        _ => format!("pinned to CPU {}", cpus.join(", ")),
     };
+    let why = plan.why.get("pin").map_or_else(String::new, |why| format!(" ({why})"));
     let mut decisions = vec![("server", servers(plan)), ("rate", rate_words(plan))];
     decisions.extend(plan.churn.iter().flat_map(|churn| churn_decisions(plan, churn)));
     decisions.extend([
@@ -76,7 +76,7 @@ fn decisions(plan: &PlanRecord) -> Vec<(&'static str, String)> {
         ("schedule", plan.schedule.clone()),
         ("on-full", plan.on_full.clone()),
         ("duration", stop_words(plan)),
-        ("threads", format!("{}, {pinned}", counted(u64::from(plan.workers), "worker"))),
+        ("threads", format!("{}, {pinned}{why}", counted(u64::from(plan.workers), "worker"))),
         ("connections", format!("{} in total", whole(u64::from(plan.connections)))),
         ("depth", whole(u64::from(plan.depth))),
         ("wait", plan.wait.clone()),

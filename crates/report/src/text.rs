@@ -160,7 +160,7 @@ pub(crate) fn load_words(record: &Record) -> String {
         plan.io,
         plan.wait
     );
-    if !plan.cpus.is_empty() {
+    if (1..=plan.workers as usize).contains(&plan.cpus.len()) {
         load.push_str(", pinned");
     }
     load + &connection_words(plan)
@@ -232,6 +232,15 @@ pub(crate) fn why_partial(record: &Record) -> String {
     let missing = missing_shares(record).map(str::to_owned);
     let why: Vec<String> = missing.into_iter().chain(why_ended(record)).collect();
     if why.is_empty() { "the run ended early".to_owned() } else { why.join("; ") }
+}
+
+/// Reason why the exit code of a run without goals says that it failed, as a clause for people;
+/// none if it does not.
+pub fn why_failed(record: &Record) -> Option<String> {
+    let wrong = record.phases.verification().wrong();
+    let values = || (wrong > 0).then(|| format!("{} wrong", counted(wrong, "value")));
+    let missing = || missing_shares(record).map(str::to_owned);
+    why_ended(record).or_else(values).or_else(missing)
 }
 
 /// Reason why a run ended before its scenario was done, if the record has one.

@@ -178,7 +178,8 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     let scenario = &decided;
     let layout = ClientLayout::of(scenario, servers)?;
     let lanes = Lanes::of(scenario, around, layout.workers_max, &mut why)?;
-    let placement = CpuPlacement::of(scenario, around, lanes.own(), &mut why);
+    let own = lanes.own();
+    let placement = CpuPlacement::of(scenario, around, own, &mut why);
     let window = window(scenario);
     let data = Data::of(scenario, &layout)?;
     let plan = Plan {
@@ -203,8 +204,8 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         requests: requests(scenario),
         timeout: scenario.timeout,
         reconnect: scenario.reconnect,
-        seed: scenario.seed,
-        wait: cpus::wait(scenario, around, &placement, &mut why),
+        seed: scenario.gap_seed.unwrap_or(scenario.seed),
+        wait: cpus::wait(scenario, around, (&placement, own), &mut why),
         io: io(scenario, around, &mut why)?,
         samples: around.outputs.samples,
         message_sizes: scenario.message_sizes,

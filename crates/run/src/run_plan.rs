@@ -198,7 +198,7 @@ fn carry_out<F: Fleet>(
         let is_open = stopped.is_none() && opening.as_ref().is_none_or(|it| it.ended.is_some());
         if let Some(closing) = closing.as_mut().filter(|_| is_open)
             && let Some(at) =
-                closing.look(&plan, (start, &interval), &mut totals, lent(&mut barrier))?
+                closing.look(fleet, &plan, (start, &interval), &mut totals, lent(&mut barrier))?
         {
             command(fleet, (at, Command::Close), is_shared)?;
             plan.to_mut().window.duration = at.since(plan.window.measure_start(start));

@@ -107,6 +107,20 @@ fn one_cpu_is_enough_for_a_server_elsewhere() {
     assert_eq!(judged(&one), (Vec::new(), Vec::new()));
 }
 
+/// A run warns of CPUs that it shares with its own server, and needs files for that one's ends.
+#[test]
+fn a_server_of_the_users_is_not_the_embedded_one() {
+    let servers = vec![("h1".to_owned(), Ok(server(1)))];
+    let one = Condition { cpus_allowed: vec![1], servers, files_max: 150, ..quiet() };
+    let facts = one.facts();
+    let of = |about: &str| facts.iter().find(|fact| fact.about == about).unwrap();
+    assert_eq!((of("CPUs").spoils, of("CPUs").warning), (true, None));
+    assert_eq!((of("open files").spoils, of("open files").warning), (false, None));
+    let own = Condition { servers: Vec::new(), ..one };
+    let warnings: Vec<_> = own.facts().iter().filter_map(|fact| fact.warning).collect();
+    assert_eq!(warnings, ["shared_cpu", "file_limit"]);
+}
+
 #[test]
 fn what_the_kernel_does_not_show_spoils_nothing() {
     let unknown = Condition {

@@ -34,7 +34,7 @@ impl Content {
             keys: plan.keys.clone(),
             values: plan.values.clone(),
             numeric_from: plan.numeric_from,
-            seed: plan.seed,
+            seed: plan.source.seed,
             flags: plan.requests.flags,
             expiry: plan.requests.expiry,
             expiring: plan.requests.expiring,

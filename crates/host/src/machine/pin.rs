@@ -22,7 +22,7 @@ fn allowed(thread: Option<Pid>) -> Vec<usize> {
 }
 
 /// The core of each of `cpus`, if the kernel names it: the first processor of that core.
-pub(crate) fn cores(cpus: &[usize]) -> BTreeMap<usize, usize> {
+pub fn cores(cpus: &[usize]) -> BTreeMap<usize, usize> {
     let core = |&cpu: &usize| {
         let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
         let list = fs::read_to_string(path).ok()?;
@@ -48,25 +48,28 @@ pub(crate) fn online() -> usize {
 
 /// Pins the calling thread to `cpu`.
 pub(crate) fn pin(cpu: usize) -> rustix::io::Result<()> {
-    keep(None, cpu)
+    keep(None, &[cpu])
 }
 
-/// Pins a thread of this process to `cpu`; `None` is the calling one.
-pub(crate) fn keep(thread: Option<Pid>, cpu: usize) -> rustix::io::Result<()> {
-    let mut only = CpuSet::new();
-    only.set(cpu);
-    sched_setaffinity(thread, &only)
+/// Keeps a thread of this process on `cpus`; `None` is the calling one.
+pub(crate) fn keep(thread: Option<Pid>, cpus: &[usize]) -> rustix::io::Result<()> {
+    sched_setaffinity(thread, &mask(cpus))
+}
+
+fn mask(cpus: &[usize]) -> CpuSet {
+    let mut mask = CpuSet::new();
+    cpus.iter().for_each(|&cpu| mask.set(cpu));
+    mask
 }
 
 /// Restricts all threads that this process has now to `cpus`; threads that they start inherit this.
 /// With empty `cpus` nothing changes. A thread for which this is forbidden stays where it is, which
 /// costs little because threads beside the workers sleep.
 pub fn keep_process_on(cpus: &[usize]) {
-    let mut mask = CpuSet::new();
-    cpus.iter().for_each(|&cpu| mask.set(cpu));
     if cpus.is_empty() {
         return;
     }
+    let mask = mask(cpus);
     for thread in fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
         let number = thread.file_name().to_str().and_then(|name| name.parse().ok());
         if let Some(thread) = number.and_then(Pid::from_raw) {
@@ -90,9 +93,7 @@ pub fn stay_off(cpus: &[usize]) {
 pub fn with_cpus<T>(cpus: &[usize], does: impl FnOnce() -> T) -> T {
     let own = sched_getaffinity(None).ok().filter(|_| !cpus.is_empty());
     let Some(own) = own else { return does() };
-    let mut mask = CpuSet::new();
-    cpus.iter().for_each(|&cpu| mask.set(cpu));
-    let is_wider = sched_setaffinity(None, &mask).is_ok();
+    let is_wider = sched_setaffinity(None, &mask(cpus)).is_ok();
     let done = does();
     if is_wider {
         let _ = sched_setaffinity(None, &own);

@@ -5,12 +5,14 @@ use crate::flags;
 use clap::ArgMatches;
 use memtide_base::{Random, Span};
 use memtide_host::clock::monotonic_ns;
+use memtide_host::machine::look;
 use memtide_host::signal::StopFlag;
+use memtide_host::with_cpus;
 use memtide_record::Record;
 use memtide_record::compare::{Named, Trial, TrialEnd};
 #[cfg(feature = "html")]
 use memtide_report::trial_page;
-use memtide_report::{pair_line, trial_heading, trial_markdown, trial_text};
+use memtide_report::{pair_line, trial_heading, trial_markdown, trial_text, why_failed};
 use memtide_run::steps::RunTask;
 use memtide_scenario::{Layer, Origin, Output, OutputKind, Outputs, Settings, field};
 #[cfg(feature = "cluster")]
@@ -172,12 +174,10 @@ impl Arm {
         if words.is_empty() { "nothing of its own".to_owned() } else { words.join("; ") }
     }
 
-    /// True if another seed leaves the servers' items as they are. If not, all pairs have one.
+    /// True if other gaps leave the servers' items as they are. If not, all pairs have the same.
     fn keeps_items(&self) -> bool {
         let scenario = &self.settings.scenario;
-        let (least, most) = scenario.value_size.bounds();
-        let has_one_size = most == Some(least) && !scenario.value_size.ascends();
-        has_one_size && scenario.verify == 0.0 && !scenario.verify_expiry
+        scenario.verify == 0.0 && !scenario.verify_expiry && scenario.gap_seed.is_none()
     }
 
     /// Carries out the command before a run.
@@ -186,10 +186,10 @@ impl Arm {
         self.before.as_ref().map_or(Ok(()), |command| carry_out(&flag, command))
     }
 
-    /// Runs once with this seed.
-    fn run(&self, seed: u64, watched: Option<Arc<WatchedRuns>>) -> Result<Record, u8> {
+    /// Runs once with gaps of this seed, if it is not the scenario's.
+    fn run(&self, gaps: Option<u64>, watched: Option<Arc<WatchedRuns>>) -> Result<Record, u8> {
         let mut settings = self.settings.clone();
-        settings.scenario.seed = seed;
+        settings.scenario.gap_seed = gaps.or(settings.scenario.gap_seed);
         run_once(settings, watched, self.floors.clone())
     }
 }
@@ -226,10 +226,11 @@ pub(super) fn run_once(
     let code = match is_by_agents {
         #[cfg(feature = "cluster")]
         true => Session { settings, task, front, world: MasterWorld }.run(),
-        _ => {
+        // A run keeps its thread off the CPUs of its workers; the next one may use all again.
+        _ => with_cpus(&look().cpus_allowed, || {
             let world = HostWorld::new(None).with(floors);
             Session { settings, task, front, world }.run()
-        }
+        }),
     };
     record.take().filter(|_| code == 0).ok_or(if code == 0 { FAILED } else { code })
 }
@@ -280,7 +281,7 @@ impl Running {
     fn pair(&mut self) -> Result<(), u8> {
         let bits = self.random.bits();
         let first = (bits & 1) as usize;
-        let seed = if self.arms.iter().all(Arm::keeps_items) { bits } else { self.seed };
+        let gaps = self.arms.iter().all(Arm::keeps_items).then_some(bits);
         let mut records = [None, None];
         for arm in [first, 1 - first] {
             if let Err(stop) = self.arms[arm].prepare() {
@@ -296,10 +297,10 @@ impl Running {
                 live.next_run(run);
                 live.show_trial(&self.trial);
             }
-            records[arm] = Some(self.arms[arm].run(seed, self.watched.clone())?);
+            records[arm] = Some(self.arms[arm].run(gaps, self.watched.clone())?);
         }
         if let [Some(a), Some(b)] = records {
-            self.trial.add(ARMS[first], seed, &[a, b]);
+            self.trial.add(ARMS[first], gaps.unwrap_or(self.seed), &[a, b]);
         }
         Ok(())
     }
@@ -382,6 +383,12 @@ impl Front for ArmFront {
             return Err(failure.into());
         }
         let exit = outcome.record.exit;
+        if exit != 0
+            && let Some(why) = why_failed(&outcome.record)
+        {
+            self.leave();
+            complain(&why);
+        }
         *self.record.borrow_mut() = Some(outcome.record);
         Ok(exit)
     }

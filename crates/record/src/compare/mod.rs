@@ -17,7 +17,7 @@ mod tests;
 pub use figures::{FIGURES, RunFigure};
 pub use groups::{Groups, GroupsName, compare_groups};
 pub use named::Named;
-pub use repeats::{RepeatedFigure, Repeats, RepeatsName};
+pub use repeats::{RepeatedFigure, RepeatedGoal, Repeats, RepeatsName};
 pub use rule::Rule;
 pub use trial::{Pair, Trial, TrialEnd, TrialFigure, TrialFinding, TrialName};
 

@@ -5,7 +5,7 @@ use crate::judge::{Measured, figure_word, measured};
 use crate::record::Record;
 use memtide_base::choice::RateUnit;
 use memtide_base::units;
-use memtide_scenario::{Goal, Relation, Subject, parse_subject};
+use memtide_scenario::{Goal, Measure, Relation, Subject, parse_subject};
 use std::fmt;
 
 /// A figure, by its name.
@@ -111,6 +111,16 @@ impl Named {
             Self::Goal(subject) => record.judged().figure_of(subject)?.interval,
             Self::Plain(_) => None,
         }
+    }
+
+    /// True if `record` kept the slices from which the interval of such a figure follows, but has
+    /// none: it knows too little of the figure.
+    pub(super) fn is_refused(self, record: &Record, unit: RateUnit) -> bool {
+        let is_sampled = match self {
+            Self::Goal(Subject::Response { measure, .. }) => measure != Measure::Max,
+            Self::Goal(_) | Self::Plain(_) => false,
+        };
+        is_sampled && record.judged().has_slices() && self.interval(record, unit).is_none()
     }
 
     /// The figure of one record, a rate in its own unit; none if it is unknown.

@@ -3,9 +3,10 @@
 
 use super::trial::{spoilt, value};
 use super::{Named, Unit};
-use crate::record::{PlanRecord, Record};
+use crate::record::{GoalResult, PlanRecord, Record};
 use memtide_base::choice::RateUnit;
 use memtide_belief::Repeated;
+use memtide_scenario::{Goal, Subject};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,9 @@ pub struct Repeats {
     pub figures: Vec<RepeatedFigure>,
     /// Runs that do not count, each with the reason.
     pub left_out: Vec<String>,
+    /// The goals, judged by the median of the runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub goals: Vec<RepeatedGoal>,
     /// The records of all runs, in order.
     pub runs: Vec<Record>,
 }
@@ -63,6 +67,16 @@ pub struct RepeatedFigure {
     pub unsteady: bool,
 }
 
+/// A goal of all runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct RepeatedGoal {
+    /// The goal as the user wrote it.
+    pub goal: String,
+    /// Met or missed if all of the median's interval says so, else undecided.
+    pub result: GoalResult,
+}
+
 impl Repeats {
     /// No run yet, of this many.
     pub fn new(asked: u32) -> Self {
@@ -71,24 +85,59 @@ impl Repeats {
             asked,
             figures: Vec::new(),
             left_out: Vec::new(),
+            goals: Vec::new(),
             runs: Vec::new(),
         }
     }
 
-    /// Adds a run, and looks at the figures `names` anew.
-    pub fn add(&mut self, record: Record, names: &[Named]) {
+    /// Adds a run, and looks at the figures `names` and at `goals` anew.
+    pub fn add(&mut self, record: Record, names: &[Named], goals: &[Goal]) {
         if let Some(why) = spoilt(&record) {
             self.left_out.push(format!("run {}: {why}", self.runs.len() + 1));
         }
         self.runs.push(record);
         let unit = PlanRecord::common_unit(self.runs.iter().map(|record| &record.plan));
         self.figures = names.iter().map(|named| self.figure(*named, unit)).collect();
+        self.goals = goals.iter().map(|goal| self.goal(goal, unit)).collect();
+    }
+
+    /// True if all goals are met, or there are none.
+    pub fn meets(&self) -> bool {
+        self.goals.iter().all(|goal| goal.result == GoalResult::Met)
+    }
+
+    /// The runs that count.
+    fn counted(&self) -> impl Iterator<Item = &Record> {
+        self.runs.iter().filter(|record| spoilt(record).is_none())
+    }
+
+    fn values(&self, named: Named, unit: RateUnit) -> Vec<f64> {
+        self.counted().filter_map(|it| value(named, it, unit)).collect()
+    }
+
+    /// The goal, judged by the interval of the median; if there is none, by all runs. Errors are
+    /// often why a run does not count, so all runs are judged by theirs.
+    fn goal(&self, goal: &Goal, unit: RateUnit) -> RepeatedGoal {
+        let named = Named::Goal(goal.subject);
+        let values = match goal.subject {
+            Subject::Errors => self.runs.iter().filter_map(|it| value(named, it, unit)).collect(),
+            _ => self.values(named, unit),
+        };
+        let ends = Repeated::of(&values).map_or(values, |it| it.range.to_vec());
+        let holds = |end: &f64| goal.relation.holds(*end, goal.bound);
+        let result = match (ends.iter().all(holds), ends.iter().any(holds)) {
+            _ if ends.is_empty() => GoalResult::Undecided,
+            (true, _) => GoalResult::Met,
+            (_, false) => GoalResult::Missed,
+            _ => GoalResult::Undecided,
+        };
+        RepeatedGoal { goal: goal.to_string(), result }
     }
 
     fn figure(&self, named: Named, unit: RateUnit) -> RepeatedFigure {
-        let counted = || self.runs.iter().filter(|record| spoilt(record).is_none());
-        let values: Vec<f64> = counted().filter_map(|it| value(named, it, unit)).collect();
-        let errors: Vec<f64> = counted()
+        let values = self.values(named, unit);
+        let errors: Vec<f64> = self
+            .counted()
             .filter_map(|record| named.interval(record, unit))
             .filter(|[low, _]| *low > 0.0)
             .map(|[low, high]| (high / low).ln() / 2.0 / NORMAL_975)

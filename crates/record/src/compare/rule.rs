@@ -13,6 +13,7 @@ use std::str::FromStr;
 /// Runs of equal set-ups differ by this factor at most, nearly always: fresh connections, memory.
 const RUN_EFFECT: f64 = 1.05;
 const ONE_RUN_EACH: &str = "one run each does not tell; use memtide ab";
+const NO_INTERVAL: &str = "a run had too few operations to know it; measure longer";
 const GRAMMAR: &str = "a rule such as all.p99>+5%, rate<-3%, hit_ratio<95% or server_cpu>+10%";
 
 /// A rule; a comparison fails if its condition is true.
@@ -113,6 +114,9 @@ impl Rule {
                         (RuleOutcome::Undecided, change, format!("{why}; {ONE_RUN_EACH}"))
                     }
                     Some(outcome) => (outcome, change, why),
+                    None if [first, other].iter().any(|it| self.subject.is_refused(it, unit)) => {
+                        (RuleOutcome::Undecided, change, format!("{why}; {NO_INTERVAL}"))
+                    }
                     None => (by_value, change, why),
                 }
             }
@@ -150,7 +154,7 @@ impl Rule {
     }
 
     /// Judges the rule for group B by the figure's change since group A, whose medians and range
-    /// are known from several runs each.
+    /// are known from several runs each; a bound on the figure itself by all runs `of_b`.
     pub(super) fn judge_groups(&self, figure: &TrialFigure, of_b: &[f64]) -> RuleResult {
         let least = of_b.iter().copied().fold(f64::INFINITY, f64::min);
         let most = of_b.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -166,8 +170,11 @@ impl Rule {
         };
         let (result, why) = match (range, figure.range) {
             (None, _) => {
-                let why = "it is not known in two runs of each group".to_owned();
-                (RuleOutcome::Missing, why)
+                let why = match figure.pairs {
+                    0 | 1 => "it is not known in two runs of each group",
+                    _ => "it is 0 in some runs, or was not answered, so no ratio says how much",
+                };
+                (RuleOutcome::Missing, why.to_owned())
             }
             (Some(range), Some(change)) => (self.over(range), word(change)),
             (Some(range), None) => (self.over(range), "by every run of B".to_owned()),

@@ -5,7 +5,9 @@ mod table;
 
 use super::*;
 use crate::record::tests::sample;
-use crate::record::{Believable, PlannedServer, ServerLoad, ServerReport};
+use crate::record::{
+    Believable, Check, CheckKind, CheckResult, PlannedServer, ServerLoad, ServerReport, Slicing,
+};
 use memtide_scenario::Kind;
 use serde_json::json;
 use std::str::FromStr;
@@ -292,6 +294,95 @@ fn a_rule_fails_on_what_one_run_each_establishes() {
     assert_eq!(result(0.9e6, "all.mean>+5%"), (RuleOutcome::Passed, true, true));
     assert_eq!(result(1.2e6, "all.mean>1150us").0, RuleOutcome::Failed);
     assert_eq!(result(1.2e6, "all.mean>1205us").0, RuleOutcome::Undecided);
+}
+
+#[test]
+fn a_figure_whose_interval_is_refused_is_undecided_by_one_run_each() {
+    let outcome = |slices: bool, rule: &str| {
+        let mut records = both(|record| {
+            let all = record.response.get_mut(&Kind::All).unwrap();
+            all.mean_ns = all.mean_ns.map(|mean| mean * 2.0);
+        });
+        for (_, record) in &mut records {
+            record.slicing = slices.then(Slicing::default);
+        }
+        judged(rule, &records).result
+    };
+    for rule in ["all.mean>+5%", "all.mean>0s"] {
+        assert_eq!(outcome(true, rule), RuleOutcome::Undecided, "{rule}");
+        assert_eq!(outcome(false, rule), RuleOutcome::Failed, "{rule}: nothing was kept");
+    }
+    assert_ne!(outcome(true, "all.max>0s"), RuleOutcome::Undecided, "it has no interval");
+}
+
+/// A trial of these means of A and B, one pair each.
+fn trial_of(figure: &str, pairs: &[[Record; 2]]) -> Trial {
+    let names = [Named::parse(figure).unwrap()];
+    let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], 0.05, &names);
+    pairs.iter().for_each(|pair| trial.add('A', 1, pair));
+    trial
+}
+
+#[test]
+fn pairs_that_have_no_ratio_leave_a_figure_undecided() {
+    let pair = |a, b| [timed(a, 1e3), timed(b, 1e3)];
+    let better: Vec<_> = (0..4).map(|n| pair(1e6, 5e5 + f64::from(n))).collect();
+    assert_eq!(trial_of("all.mean", &better).figures[0].finding, TrialFinding::Better);
+    let with = |unanswered: u64, max: u64| {
+        let mut record = timed(1e6, 1e3);
+        let all = record.response.get_mut(&Kind::All).unwrap();
+        (all.unanswered, all.max_ns) = (unanswered, Some(max));
+        record
+    };
+    let mut slower: Vec<_> = (0..4).map(|n| [with(0, 1_000), with(0, 2_000 + n)]).collect();
+    assert_eq!(trial_of("all.max", &slower).figures[0].finding, TrialFinding::Worse);
+    slower.push([with(0, 1_000), with(1, 2_000)]);
+    let figure = trial_of("all.max", &slower).figures.remove(0);
+    assert_eq!((figure.pairs, figure.finding), (5, TrialFinding::Undecided), "{figure:?}");
+    assert_eq!((figure.change, figure.range, figure.visible), (None, None, None));
+    // Nothing in both arms is equal, and something in one of them has no ratio.
+    let none: Vec<_> = (0..6).map(|_| pair(1e6, 1e6)).collect();
+    assert_eq!(trial_of("misses", &none).figures[0].finding, TrialFinding::Equal);
+}
+
+#[test]
+fn what_memtide_decided_differently_for_the_arms_is_told() {
+    let record = |wait: &str, why: bool| {
+        let mut record = timed(1e6, 1e3);
+        record.plan.wait = wait.to_owned();
+        if why {
+            record.plan.why.insert("wait".to_owned(), "so".to_owned());
+        }
+        record
+    };
+    let unlike =
+        |why| trial_of("all.mean", &[[record("hybrid", why), record("sleep", why)]]).unlike;
+    assert_eq!(unlike(true).as_deref(), Some("wait hybrid in A and sleep in B"));
+    assert_eq!(unlike(false), None, "the user chose it");
+}
+
+#[test]
+fn groups_without_errors_are_equal_and_a_bound_counts_all_runs() {
+    let record = |spoilt: bool, mean| {
+        let mut record = timed(mean, 1e3);
+        let check = Check {
+            code: CheckKind::Rate,
+            result: if spoilt { CheckResult::Failed } else { CheckResult::Passed },
+            message: "the rate".to_owned(),
+            measured: None,
+            allowed: None,
+        };
+        record.believable = Believable::from_checks(vec![check]);
+        (String::new(), record)
+    };
+    let rule = |word: &str| [word.parse::<Rule>().unwrap()];
+    let names = [Named::parse("all.mean").unwrap()];
+    let groups =
+        |bad: bool| [vec![record(false, 1e6); 2], vec![record(false, 1e6), record(bad, 9e6)]];
+    let result =
+        |bad, word| compare_groups(&groups(bad), 0.05, &names, &rule(word)).rules.remove(0);
+    assert_eq!(result(true, "all.mean>2ms").result, RuleOutcome::Undecided, "one run is over it");
+    assert_eq!(result(false, "misses>+1000").result, RuleOutcome::Passed, "there are none");
 }
 
 /// Equal set-ups with a run effect of 1 %, whose intervals know nothing of it, are never said to

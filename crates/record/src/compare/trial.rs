@@ -3,7 +3,7 @@
 
 use super::{Named, Unit};
 use crate::judge::Measured;
-use crate::record::{FloorRecord, Percentile, PlanRecord, Record, Verdict};
+use crate::record::{Check, CheckKind, FloorRecord, Percentile, PlanRecord, Record, Verdict};
 use memtide_base::choice::RateUnit;
 use memtide_belief::Paired;
 use memtide_belief::machine::Spoiler;
@@ -41,6 +41,10 @@ pub struct Trial {
     /// arm; absent unless it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floors: Option<[FloorRecord; 2]>,
+    /// What memtide decided differently for the two arms of a pair, which their times may tell;
+    /// none if nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unlike: Option<String>,
     /// Why there are no more pairs; none while the trial runs.
     pub ended_by: Option<TrialEnd>,
     /// The figures by their names.
@@ -54,13 +58,13 @@ pub struct Trial {
 pub struct Pair {
     /// The arm that ran first: `A` or `B`.
     pub first: char,
-    /// The seed of both runs.
+    /// The seed of the gaps between operations in both runs.
     pub seed: u64,
     /// The figures of arm A and of arm B, in the order of the trial's figures; none if unknown.
     pub values: [Vec<Option<f64>>; 2],
     /// Why the pair does not count: one of its runs was not the load that was asked for.
     pub left_out: Option<String>,
-    /// What to do about it; none if the machine is not the cause, or the pair counts.
+    /// What to do about it; none if that is unknown, or the pair counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
@@ -127,6 +131,7 @@ impl Trial {
             pairs: Vec::new(),
             figures: names.iter().map(TrialFigure::new).collect(),
             floors: None,
+            unlike: None,
             ended_by: None,
             names: names.to_vec(),
         }
@@ -147,6 +152,7 @@ impl Trial {
         if let [Some(a), Some(b)] = records.each_ref().map(|record| record.floor.clone()) {
             self.floors = Some([a, b]);
         }
+        self.unlike = unlike(&records[0].plan, &records[1].plan).or(self.unlike.take());
         self.pairs.push(Pair { first, seed, values, left_out, remedy });
         for (at, named) in self.names.iter().enumerate() {
             self.figures[at].unit = named.unit(unit);
@@ -217,7 +223,9 @@ impl TrialFigure {
         more_is_better: bool,
     ) {
         self.medians = [median(a), median(b)];
-        let ratios: Vec<f64> = a.iter().zip(b).map(|(a, b)| b / a).collect();
+        // Two zeros are equal.
+        let ratio = |(a, b): (&f64, &f64)| if a == b && a.is_finite() { 1.0 } else { b / a };
+        let ratios: Vec<f64> = a.iter().zip(b).map(ratio).collect();
         self.pairs = a.len() as u64;
         self.set(Paired::of(&ratios, figures), difference, more_is_better);
     }
@@ -231,15 +239,21 @@ impl TrialFigure {
     ) {
         self.medians = [median(a), median(b)];
         self.pairs = a.len().min(b.len()) as u64;
-        self.set(Paired::of_groups(a, b, figures), difference, more_is_better);
+        let is_nothing = a.iter().chain(b).all(|value| *value == 0.0);
+        let ones = |values: &[f64]| vec![1.0; values.len()];
+        let paired = match is_nothing {
+            true => Paired::of_groups(&ones(a), &ones(b), figures),
+            false => Paired::of_groups(a, b, figures),
+        };
+        self.set(paired, difference, more_is_better);
     }
 
     fn set(&mut self, paired: Option<Paired>, difference: f64, more_is_better: bool) {
-        let Some(paired) = paired else { return };
-        self.change = Some(paired.change());
-        self.range = Some(paired.range());
-        self.visible = Some(paired.visible());
-        self.finding = match (paired.finding(difference), more_is_better) {
+        self.change = paired.map(|it| it.change());
+        self.range = paired.map(|it| it.range());
+        self.visible = paired.map(|it| it.visible());
+        let finding = paired.map_or(Finding::Undecided, |it| it.finding(difference));
+        self.finding = match (finding, more_is_better) {
             (Finding::Higher, true) | (Finding::Lower, false) => TrialFinding::Better,
             (Finding::Higher, false) | (Finding::Lower, true) => TrialFinding::Worse,
             (Finding::Equal, _) => TrialFinding::Equal,
@@ -248,33 +262,68 @@ impl TrialFigure {
     }
 }
 
-/// A figure of a record, if it is known.
+/// A figure of a record, if it is known; one that falls among operations that were not answered is
+/// infinite, so that no other run speaks for it.
 pub(super) fn value(named: Named, record: &Record, unit: RateUnit) -> Option<f64> {
     match named.of(record, unit) {
         Measured::Known(value) => Some(value),
-        Measured::Missing(_) | Measured::Unanswered => None,
+        Measured::Unanswered => Some(f64::INFINITY),
+        Measured::Missing(_) => None,
     }
+}
+
+/// What memtide itself decided differently in two plans, as a clause: `wait hybrid in A and sleep
+/// in B`. What the user chose is no difference of memtide's.
+fn unlike(a: &PlanRecord, b: &PlanRecord) -> Option<String> {
+    let decisions = [a, b].map(|plan| {
+        let pinned = if plan.cpus.is_empty() { "off" } else { "on" };
+        let workers = plan.workers.to_string();
+        [("threads", workers), ("pin", pinned.to_owned()), ("wait", plan.wait.clone())]
+    });
+    let [of_a, of_b] = decisions;
+    let pairs = of_a.into_iter().zip(of_b);
+    let words = pairs.filter_map(|((field, a_word), (_, b_word))| {
+        let is_own = [a, b].iter().any(|plan| plan.why.contains_key(field));
+        let differs = is_own && a_word != b_word;
+        differs.then(|| format!("{field} {a_word} in A and {b_word} in B"))
+    });
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 /// Why a run was not the load that was asked for; none if it was.
 pub(super) fn spoilt(record: &Record) -> Option<&str> {
-    let mut checks = record.believable.checks.iter();
-    checks.find(|check| check.verdict() == Verdict::No).map(|check| &*check.message)
+    spoiling(record).map(|check| &*check.message)
 }
 
-/// What to do about a machine that spoilt a run; none if no warning says that it did.
+fn spoiling(record: &Record) -> Option<&Check> {
+    record.believable.checks.iter().find(|check| check.verdict() == Verdict::No)
+}
+
+/// What to do about a run that was not the load that was asked for; none if nothing is known.
 fn remedy(record: &Record) -> Option<String> {
-    let of_machine = |code: &str| Spoiler::ALL.iter().any(|spoiler| spoiler.code() == code);
-    let warning = record.warnings.iter().find(|warning| of_machine(&warning.code))?;
+    let codes: &[&str] = match spoiling(record)?.code {
+        CheckKind::WorkerBusy => &[Spoiler::CpuTaken.code(), "cpu_throttled", "client_saturated"],
+        CheckKind::OwnCpus => &[Spoiler::SharedCpu.code(), "server_cpu_taken"],
+        CheckKind::Rate => return Some(LOWER.to_owned()),
+        _ => return None,
+    };
+    let mut warnings = record.warnings.iter();
+    let warning = warnings.find(|warning| codes.contains(&&*warning.code))?;
     Some(warning.remedy.clone())
 }
 
+/// What to do about a rate that an arm did not carry.
+const LOWER: &str = "compare at a rate that both carry, or their peaks in closed loops";
+
+/// The median; none without values, and if it is not finite.
 fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.get(sorted.len() / 2)?;
-    Some(match sorted.len() % 2 {
+    let median = match sorted.len() % 2 {
         0 => f64::midpoint(sorted[sorted.len() / 2 - 1], *middle),
         _ => *middle,
-    })
+    };
+    Some(median).filter(|median| median.is_finite())
 }

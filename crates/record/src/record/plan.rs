@@ -109,7 +109,8 @@ pub struct PlanRecord {
     pub churn: Option<ChurnPlanRecord>,
     /// Number of workers.
     pub workers: u32,
-    /// CPU of each worker; empty if workers are not pinned.
+    /// CPU of each worker, or, if there are more of them than workers, those that all workers
+    /// share; empty if workers may use any.
     pub cpus: Vec<u32>,
     /// CPU of the embedded server; none if it is not pinned, or if there is no embedded server.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,8 @@ use crate::figure::in_unit;
 use crate::files::{escaped, table as markdown_table};
 use crate::layout::{TextLayout, wrapped};
 use crate::number::{NONE, counted};
-use memtide_record::compare::{Named, RepeatedFigure, Repeats};
+use memtide_record::GoalResult;
+use memtide_record::compare::{Named, RepeatedFigure, RepeatedGoal, Repeats};
 
 /// The line of the last run.
 pub fn repeat_line(repeats: &Repeats, names: &[Named]) -> String {
@@ -61,7 +62,15 @@ fn rows(repeats: &Repeats) -> Vec<Vec<String>> {
 
 /// What limits the result.
 fn sentences(repeats: &Repeats) -> Vec<String> {
-    let mut sentences = Vec::new();
+    let goal = |RepeatedGoal { goal, result }: &RepeatedGoal| {
+        let result = match result {
+            GoalResult::Met => "met",
+            GoalResult::Missed => "missed",
+            GoalResult::Undecided => "undecided: the interval has the bound inside",
+        };
+        format!("goal {goal}: {result}.")
+    };
+    let mut sentences: Vec<String> = repeats.goals.iter().map(goal).collect();
     let unsteady = repeats.figures.iter().filter(|figure| figure.unsteady);
     let names: Vec<&str> = unsteady.map(|figure| &*figure.name).collect();
     if !names.is_empty() {

@@ -115,6 +115,12 @@ pub(crate) fn sentences(trial: &Trial) -> Vec<String> {
             Some(TrialEnd::Failed) => "then a run failed",
         }
     )];
+    sentences.extend(trial.unlike.iter().map(|unlike| {
+        format!(
+            "memtide itself was not the same: {unlike}. Times may differ by that: say what it is \
+             for both (--threads, --wait, --pin)."
+        )
+    }));
     sentences.extend(equal(&trial.figures, trial.difference));
     for figure in &trial.figures {
         if figure.finding != TrialFinding::Undecided {
@@ -127,19 +133,25 @@ pub(crate) fn sentences(trial: &Trial) -> Vec<String> {
                  more time with --at-most, or a longer --duration.",
                 signed_percent(visible).trim_start_matches('+')
             ),
-            None => format!("{name} is undecided: fewer than two pairs measured it in both arms."),
+            None if figure.pairs < 2 => {
+                format!("{name} is undecided: fewer than two pairs measured it in both arms.")
+            }
+            None => format!(
+                "{name} is undecided: in a pair, one arm has 0, or the operations were not \
+                 answered, and no ratio says how much that is."
+            ),
         });
     }
     sentences.extend(floors(trial));
     if trial.left_out() > 0 {
-        let last = || trial.pairs.iter().rev();
-        let why = last().find_map(|pair| pair.left_out.as_deref());
+        let last = trial.pairs.iter().rfind(|pair| pair.left_out.is_some());
+        let why = last.and_then(|pair| pair.left_out.as_deref());
         sentences.push(format!(
             "{} left out, because a run was not the load that was asked for; the last: {}.",
             counted(trial.left_out() as u64, "pair"),
             why.unwrap_or_default()
         ));
-        let remedy = last().find_map(|pair| pair.remedy.as_deref());
+        let remedy = last.and_then(|pair| pair.remedy.as_deref());
         sentences.extend(remedy.map(|remedy| format!("To have pairs that count, {remedy}.")));
     }
     sentences

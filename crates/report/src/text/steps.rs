@@ -170,9 +170,8 @@ impl StepsText {
         }
         let steps = counted(u64::from(answer.met + answer.missed), "step");
         let beyond = match answer.missed_per_s {
-            Some(missed) if missed > found => format!("; {} is too high", self.rate(missed)),
-            Some(missed) => format!("; but {} missed", self.rate(missed)),
-            None => "; no higher rate was tested".to_owned(),
+            Some(missed) => format!("; {} is too high", self.rate(missed)),
+            None => "; no higher rate missed".to_owned(),
         };
         format!(
             "{} meets {goals} (in {} of {steps} at this rate){beyond}",

@@ -14,13 +14,14 @@ const OWN: &str = "the embedded server and each worker have a CPU of their own";
 /// CPUs of the workers and of the embedded server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CpuPlacement {
-    /// CPU of each worker; empty if workers are not pinned.
+    /// CPU of each worker, or, if there are more of them than workers, those that all workers
+    /// share; empty if workers may use any.
     pub workers: Vec<usize>,
     /// CPU of the embedded server; none if it is not pinned, or if there is none.
     pub server: Option<usize>,
     /// Number of CPUs that the embedded server and the workers share, if fewer than two.
     pub shared: Option<f64>,
-    /// True if each worker has a CPU that no server on this machine may use, and one more is left.
+    /// True if the workers run on CPUs that the servers on this machine may not use.
     pub apart: bool,
 }
 
@@ -82,7 +83,7 @@ impl CpuPlacement {
             if usable >= workers as f64 + 1.0 {
                 let server = around.cpus_allowed[0];
                 why.insert("server".to_owned(), OWN.to_owned());
-                let workers = apart_from(&[server], workers, around);
+                let workers = apart_from(server, workers, around);
                 return Self { workers, server: Some(server), ..Self::default() };
             }
             let shared = Some(usable).filter(|&usable| usable < CPUS_OF_A_PAIR);
@@ -97,20 +98,33 @@ impl CpuPlacement {
         workers: usize,
         why: &mut BTreeMap<String, String>,
     ) -> Self {
-        let allowed = &around.cpus_allowed;
-        let servers: Vec<usize> = around.server_cpus.iter().copied().collect();
-        let free = allowed.iter().filter(|cpu| !servers.contains(cpu)).count();
-        if !scenario.pin && !servers.is_empty() && free >= workers {
+        let (allowed, free) = (&around.cpus_allowed, free(around, workers));
+        let apart = free.len() >= workers;
+        if apart && free.len() < allowed.len() && !scenario.pin {
             why.insert("pin".to_owned(), APART.to_owned());
-            let apart = allowed.len() > workers && around.cpu_quota.is_none();
-            let workers = apart_from(&servers, workers, around);
-            return Self { workers, apart, ..Self::default() };
+            return Self { workers: free, apart, ..Self::default() };
         }
         let narrowed = allowed.len() < around.cpus_online;
         let pin = scenario.pin || (narrowed && allowed.len() >= workers);
-        let each = allowed.iter().copied().cycle().take(if pin { workers } else { 0 });
-        Self { workers: each.collect(), ..Self::default() }
+        let from = if apart { &free } else { allowed };
+        let each = from.iter().copied().cycle().take(if pin { workers } else { 0 });
+        Self { workers: each.collect(), apart, ..Self::default() }
     }
+}
+
+/// The CPUs that no server of the user on this machine may use, if there are such servers; those of
+/// cores that the servers do not use, if they are enough for `workers`. Empty without such servers.
+fn free(around: &Surroundings, workers: usize) -> Vec<usize> {
+    let servers = &around.server_cpus;
+    if servers.is_empty() {
+        return Vec::new();
+    }
+    let core = |cpu: &usize| around.cores.get(cpu).copied().unwrap_or(*cpu);
+    let is_free = |cpu: &&usize| !servers.contains(cpu);
+    let free: Vec<usize> = around.cpus_allowed.iter().filter(is_free).copied().collect();
+    let is_beside = |cpu: &&usize| servers.iter().any(|server| core(server) == core(cpu));
+    let alone: Vec<usize> = free.iter().filter(|cpu| !is_beside(cpu)).copied().collect();
+    if alone.len() >= workers { alone } else { free }
 }
 
 /// True if the server runs in this process, on real CPUs.
@@ -124,36 +138,39 @@ pub(super) fn usable(around: &Surroundings) -> f64 {
     around.cpu_quota.unwrap_or(allowed).min(allowed)
 }
 
-/// CPUs for workers: none of those of `servers`, and as few as possible that share a core with a
-/// server or another worker. Highest numbers first, because machines do most of their other work on
-/// the lowest.
-fn apart_from(servers: &[usize], workers: usize, around: &Surroundings) -> Vec<usize> {
+/// CPUs for workers: not `server`, and as few as possible that share a core with the server or
+/// another worker. Highest numbers first, because machines do most of their other work on the
+/// lowest.
+fn apart_from(server: usize, workers: usize, around: &Surroundings) -> Vec<usize> {
     let core = |cpu: &usize| around.cores.get(cpu).copied().unwrap_or(*cpu);
-    let mut taken = servers.to_vec();
+    let mut taken = vec![server];
     for _ in 0..workers {
         let free = around.cpus_allowed.iter().rev().filter(|cpu| !taken.contains(cpu));
         let on_core = |cpu: &usize| taken.iter().filter(|other| core(other) == core(cpu)).count();
         let best = free.copied().min_by_key(on_core);
         taken.push(best.expect("there are more processors than workers"));
     }
-    taken.split_off(servers.len())
+    taken.split_off(1)
 }
 
 /// How workers wait: as the user says, else spinning if that takes no CPU from the server.
 pub(super) fn wait(
     scenario: &Scenario,
     around: &Surroundings,
-    placement: &CpuPlacement,
+    (placement, workers): (&CpuPlacement, u32),
     why: &mut BTreeMap<String, String>,
 ) -> Wait {
     if let Some(wait) = scenario.wait {
         return wait;
     }
+    // Spinning would take a worker's only CPU from memtide's other threads.
+    let has_more = around.cpus_allowed.len() > workers as usize;
+    let is_apart = placement.apart && has_more && around.cpu_quota.is_none();
     let (wait, reason) = if let Some(chosen) = &around.chosen {
         (chosen.wait, &*chosen.why)
     } else if placement.server.is_some() {
         (Wait::Hybrid, OWN)
-    } else if placement.apart {
+    } else if is_apart {
         (Wait::Hybrid, APART)
     } else if has_own_server(around) {
         (

@@ -215,7 +215,7 @@ fn only(kind: OpKind) -> Mix {
 /// A source with one operation for each key, or for some keys.
 fn side_source(plan: &Plan, kind: OpKind, popularity: Popularity) -> SourcePlan {
     SourcePlan {
-        seed: plan.seed,
+        seed: plan.source.seed,
         mix: only(kind),
         order: MixOrder::Drawn,
         popularity,

@@ -11,7 +11,7 @@ use memtide_base::{Instant, Span};
 use memtide_metrics::TallySum;
 use memtide_record::Record;
 use memtide_world::Plan;
-use memtide_world::fleet::Interval;
+use memtide_world::fleet::{Fleet, Interval};
 
 /// The length of the window at the first look; half of the longest one, if that is less.
 const FIRST: Span = Span::from_s(5);
@@ -43,12 +43,14 @@ impl<'a> Closing<'a> {
     }
 
     /// The instant at which the window is to close, if that is decided now, in a load of which
-    /// `totals` are known: by the shares of the run together at their `barrier`, else here.
+    /// `totals` are known: by the shares of the run together at their `barrier`, else here. The
+    /// clock of the `fleet` is read again once the figures so far were computed.
     ///
     /// # Errors
     /// If the shares' decision came after its instant: operations after it were already counted.
     pub(super) fn look(
         &mut self,
+        fleet: &impl Fleet,
         plan: &Plan,
         (start, interval): (Instant, &Interval),
         totals: &mut TallySum,
@@ -65,7 +67,7 @@ impl<'a> Closing<'a> {
         let at = match barrier {
             Some(barrier) => barrier.closes((open, passed), &mut record),
             None if now >= end || passed < self.looks.next => None,
-            None => self.looks.are_narrow(&record(), passed).then(|| now + LEAD),
+            None => self.looks.are_narrow(&record(), passed).then(|| fleet.now() + LEAD),
         };
         let Some(at) = at else {
             self.ended = (now >= end).then_some(None);

@@ -105,10 +105,12 @@ impl Ledger {
         *(if does { &mut tried.met } else { &mut tried.missed }) += 1;
     }
 
-    /// The highest rate that succeeded, and the lowest that failed.
+    /// The highest rate that succeeded, and the lowest above it that failed.
     pub(super) fn answer(&self) -> Answer {
-        let best = self.rates.iter().rev().find(|tried| tried.does);
-        let failed = self.rates.iter().find(|tried| !tried.does);
+        let at = self.rates.iter().rposition(|tried| tried.does);
+        let best = at.map(|at| self.rates[at]);
+        let above = at.map_or(0, |at| at + 1);
+        let failed = self.rates[above..].iter().find(|tried| !tried.does);
         Answer {
             rate_per_s: best.map(|tried| tried.rate.per_s),
             met: best.map_or(0, |tried| tried.met),

@@ -4,6 +4,7 @@ use super::course::{Course, Decision, Ledger, StepResult, Trial};
 use memtide_base::Rate;
 use memtide_base::choice::RateUnit;
 use memtide_base::units::parse_rate;
+use memtide_record::GoalResult;
 use memtide_record::steps::{Answer, StepRole};
 use std::str::FromStr;
 
@@ -111,7 +112,11 @@ impl Course for Scan {
         self.done += 1;
         self.judged |= result.goal.is_some();
         let rate = if result.rate.per_s > 0.0 { result.rate } else { result.achieved };
-        self.ledger.note(rate, result.does());
+        // A step decides nothing if its interval has the bound inside, or memtide made no load.
+        let is_undecided = result.goal == Some(GoalResult::Undecided) && !result.behind;
+        if !result.spoilt && !is_undecided {
+            self.ledger.note(rate, result.does());
+        }
         self.first()
     }
 

@@ -127,6 +127,16 @@ fn workers_stay_off_the_cpus_of_servers_that_are_limited_to_some() {
     for field in ["pin", "wait"] {
         assert!(run.record.why[field].contains("limited to other CPUs"), "{field}");
     }
+    // Workers of several runs find room on the CPUs that are left.
+    let run = of("", &limited(&[0, 1, 2, 3], &[1]));
+    assert_eq!((&*run.placement.workers, run.plan.wait), (&[0, 2, 3][..], Wait::Hybrid));
+    assert_eq!(run.record.cpus, [0, 2, 3]);
+    // Those of other cores, if they are enough; a mask that holds nothing else is as good.
+    let cores = (0..4).map(|cpu| (cpu, cpu % 2)).collect();
+    let run = of("", &Surroundings { cores, ..limited(&[0, 1, 2, 3], &[1]) });
+    assert_eq!(run.placement.workers, [0, 2]);
+    let run = of("threads = 2\n", &limited(&[1, 2, 3], &[0]));
+    assert_eq!((&*run.placement.workers, run.plan.wait), (&[1, 2][..], Wait::Hybrid));
     // Only its own CPU: spinning would take it from memtide's other threads.
     let run = of("", &limited(&[0], &[1]));
     assert_eq!((&*run.placement.workers, run.plan.wait), (&[0][..], Wait::Sleep));
@@ -139,5 +149,5 @@ fn workers_stay_off_the_cpus_of_servers_that_are_limited_to_some() {
         assert_eq!((run.placement, run.plan.wait), (plain.placement, plain.plan.wait));
     }
     let told = of("pin = true\nwait = 'spin'\n", &limited(&[0, 1], &[0]));
-    assert_eq!((&*told.placement.workers, told.plan.wait), (&[0][..], Wait::Spin));
+    assert_eq!((&*told.placement.workers, told.plan.wait), (&[1][..], Wait::Spin));
 }

@@ -25,11 +25,11 @@ pub(super) const FIELDS: &[Field] = &[
         name: "pin",
         default: "automatic: if a server or a narrowed CPU mask leaves enough CPUs",
         help: "Pin each worker to its own CPU",
-        long: "Pins workers in any case. By default, memtide pins them in three cases: with \
-               the embedded server, if there is a CPU for it and one for each worker (all are \
-               pinned then); if servers on this machine are limited to some CPUs (as with \
-               `taskset`) and leave one for each worker; and if memtide itself is limited so, and \
-               has a CPU for each worker.",
+        long: "Pins workers in any case. By default, memtide pins them in two cases: with the \
+               embedded server, if there is a CPU for it and one for each worker (all are pinned \
+               then); and with a named server, if the CPU mask of the process was narrowed (as \
+               with `taskset`) and holds a CPU for each worker. If servers on this machine are \
+               limited to some CPUs and leave one for each worker, workers keep to those.",
         member: member!(scenario.pin, parse_switch),
         ..MACHINE
     },

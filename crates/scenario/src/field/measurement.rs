@@ -124,6 +124,17 @@ pub(super) const MEASUREMENT_FIELDS: &[Field] = &[
         member: member!(scenario.seed, bits),
         ..MEASUREMENT
     },
+    Field {
+        name: "gap-seed",
+        value: Some("N"),
+        default: "that of seed",
+        help: "Seed of the gaps between operations alone",
+        long: "A number as for `seed`. With another one, the same operations on the same keys and \
+               values are due at other instants, so a run is repeated with other arrivals without \
+               a new fill. `memtide ab` gives each pair its own.",
+        member: member!(scenario.gap_seed, some bits),
+        ..MEASUREMENT
+    },
 ];
 
 const VERIFICATION: Field = Field::of(Section::Verification, AgentRule::Allowed);

@@ -157,6 +157,8 @@ pub struct Scenario {
     pub message_sizes: bool,
     /// The seed of everything random.
     pub seed: u64,
+    /// The seed of the gaps between operations, if that is another.
+    pub gap_seed: Option<u64>,
     /// Way in which a worker waits for the next instant.
     pub wait: Option<Wait>,
     /// Interface of workers for input and output; by default the best that the kernel allows.
@@ -414,6 +416,7 @@ impl Default for Scenario {
             interval_times: false,
             message_sizes: false,
             seed: SEED,
+            gap_seed: None,
             wait: None,
             io: None,
             cooldown: Cooldown::Load,

@@ -192,15 +192,17 @@ impl Settings {
     }
 
     /// Decides how long a first run measures, which is one without a server and without a length:
-    /// until p50 and p90 are known within 10 %, for 45 s at most. Other runs stay as they are.
+    /// until p50 and p90 are known within 10 %, for 45 s at most, or the user's longest time. Other
+    /// runs stay as they are.
     pub fn decide_first_length(&mut self) {
         let Scenario { servers, duration, precision, at_most, .. } = &self.scenario;
-        let has_length = duration.is_some() || at_most.is_some() || !precision.is_empty();
+        let has_length = duration.is_some() || !precision.is_empty();
+        let at_most = at_most.unwrap_or(FIRST_AT_MOST);
         let is_alone = !self.placement.is_divided() && self.placement.agents.which.is_none();
         let has_own = servers.is_empty() && is_alone;
         if has_own && !has_length && self.scenario.can_end_when_known() {
             self.scenario.precision = parse_list(FIRST_PRECISION).expect("they are figures");
-            self.scenario.at_most = Some(FIRST_AT_MOST);
+            self.scenario.at_most = Some(at_most);
         }
     }
 

@@ -395,8 +395,9 @@ impl Supervisor for AgentSupervisor {
     }
 
     fn settle(&self, placement: &CpuPlacement) {
-        // The threads of network and agent use the CPUs that pinned workers leave.
-        if !placement.workers.is_empty() {
+        // The threads of network and agent use the CPUs that pinned workers leave, if these are not
+        // a server's.
+        if !placement.workers.is_empty() && !placement.apart {
             let left = self.work.cpus.iter().filter(|cpu| !placement.workers.contains(cpu));
             keep_process_on(&left.copied().collect::<Vec<_>>());
         }

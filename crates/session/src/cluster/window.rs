@@ -6,6 +6,7 @@ use memtide_belief::WarmupSlice;
 use memtide_cluster::master::Master;
 use memtide_cluster::message::Warming;
 use memtide_cluster::taking::Taking;
+use memtide_host::clock::monotonic_ns;
 use memtide_record::Phase;
 use memtide_run::{SharedClosing, SharedWarmup};
 use memtide_world::plan::Window;
@@ -103,7 +104,10 @@ impl SharedWindow {
             return;
         }
         let records = self.asked.take().map(|(_, records)| records).unwrap_or_default();
+        let before = monotonic_ns();
         let merged = Taking::merged(records.into_values());
+        // Many records take their time, and the window must close after it.
+        let passed = passed + Span::from_ns(monotonic_ns() - before);
         if let Some(length) = closing.look(merged.as_ref(), passed) {
             self.window.duration = length;
             master.close_window(open + length, now);

@@ -113,10 +113,18 @@ impl HostWorld {
         server(target).or_else(|stop| known().ok_or(stop))
     }
 
-    /// The CPUs that the servers on this machine may use, without the embedded one.
-    fn server_cpus(&self) -> BTreeSet<usize> {
-        let named = self.local.iter().filter(|(name, _)| name.is_some());
-        named.flat_map(|(_, server)| server.cpus()).collect()
+    /// The CPUs that the servers of the user on this machine may use. Empty if there are none, or
+    /// one of them is not found: it belongs to another user, or listens at a path.
+    fn server_cpus(&self, servers: &[ServerPlan]) -> BTreeSet<usize> {
+        let is_here = |server: &&ServerPlan| server.addresses.iter().any(Address::is_local);
+        let is_found = |server: &ServerPlan| {
+            let found = |(name, _): &&(Option<String>, _)| name.as_ref() == Some(&server.name);
+            self.local.iter().find(found).is_some_and(|(_, it)| !it.cpus().is_empty())
+        };
+        if self.embedded.is_some() || !servers.iter().filter(is_here).all(is_found) {
+            return BTreeSet::new();
+        }
+        self.local.iter().flat_map(|(_, server)| server.cpus()).collect()
     }
 
     /// Meaning of the numbers in samples.
@@ -197,15 +205,18 @@ impl World for HostWorld {
             Some(serving) => vec![(None, LocalServer::within(serving.threads()))],
             None => servers.iter().filter_map(local).collect(),
         };
+        let server_cpus = self.server_cpus(&servers);
+        let mut cores = self.machine.cores.clone();
+        cores.extend(memtide_host::cores(&server_cpus.iter().copied().collect::<Vec<_>>()));
         Ok(Surroundings {
             servers,
             embedded: self.embedded.is_some(),
             repeats: false,
             cpus_allowed: self.machine.cpus_allowed.clone(),
-            cores: self.machine.cores.clone(),
+            cores,
             cpus_online: self.machine.cpus_online,
             cpu_quota: self.machine.cpu_quota,
-            server_cpus: self.server_cpus(),
+            server_cpus,
             chosen: None,
             io: Doors::Kernel { uring: check_uring() },
             outputs: (&settings.outputs).into(),

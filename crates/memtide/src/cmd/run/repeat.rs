@@ -10,7 +10,7 @@ use memtide_report::{repeat_line, repeats_markdown, repeats_text};
 use memtide_scenario::{Goal, Output, OutputKind, Outputs, Settings};
 use memtide_session::FloorMode;
 use memtide_session::console::{columns, complain, show_part};
-use memtide_session::exit::{INTERRUPTED, Stop, caught};
+use memtide_session::exit::{FAILED, INTERRUPTED, Stop, caught};
 use memtide_session::fresh;
 use memtide_session::placement::{check_undivided, variable};
 use memtide_session::{WatchedRuns, check_whole};
@@ -26,7 +26,7 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
     let outputs = &settings.outputs;
     check(settings, matches)?;
     let mut each = settings.clone();
-    // Goals name the figures of the median; a single run is not judged.
+    // Goals are about the median; a single run is not judged.
     each.scenario.goals.clear();
     each.outputs = Outputs { quiet: outputs.quiet, ..Outputs::default() };
     check_whole(&each, u64::from(each.scenario.servers.is_empty()))?;
@@ -59,7 +59,7 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
             false => run_once(each.clone(), watched.clone(), floors.clone()),
         };
         match ran {
-            Ok(record) => repeats.add(record, &names),
+            Ok(record) => repeats.add(record, &names, &settings.scenario.goals),
             Err(failed) => {
                 code = failed;
                 break;
@@ -74,6 +74,7 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
     if repeats.runs.is_empty() {
         return Ok(code);
     }
+    let code = if code == 0 && !repeats.meets() { FAILED } else { code };
     Ok(publish(outputs, shows, code, |kind| match kind {
         None => repeats_text(&repeats, columns()),
         Some(OutputKind::Json) => repeats.to_json(),

@@ -38,6 +38,11 @@ pub(crate) fn a_slower_server_is_worse() {
     assert!(fs::read_to_string(page).unwrap().contains("| all.p50 |"), "{run}");
     let html = fs::read_to_string(html).unwrap();
     assert!(html.contains("A against B") && html.contains("Pair by pair"), "{run}");
+    // Each run finds the items of the first one: only the gaps differ from pair to pair.
+    for peer in [&quick, &slow] {
+        let items: Vec<_> = ["curr_items", "cmd_set"].map(|name| peer.figure(name)).into();
+        assert!(items[0] <= 100, "the keys are the same in all pairs: {items:?}\n{run}");
+    }
     // Both runs of a pair have the same arrivals, and pairs differ.
     let seeds: std::collections::BTreeSet<u64> = trial.pairs.iter().map(|pair| pair.seed).collect();
     assert_eq!(seeds.len(), trial.pairs.len(), "{run}");
@@ -96,6 +101,32 @@ fn repeats_have_a_median_and_one_file_with_all_records() {
         let run = Running::start(&format!("run {words} --duration 100ms")).finish();
         run.complains(2, &[named]);
     }
+}
+
+/// A run pins its thread, and the next one of the same process must not inherit that.
+#[test]
+fn repeats_of_a_first_run_have_the_same_cpus_and_their_goals_are_judged() {
+    let _turn = shared();
+    let repeats = |goal: &str, code| {
+        let words = ["run", "--repeat", "3", "--json", "-", "--goal", goal];
+        let run = Running::of(program().args(FLAGS.split(' ')).args(words)).finish().exits(code);
+        serde_json::from_str::<memtide_record::compare::Repeats>(&run.out).unwrap()
+    };
+    let met = repeats("all.p50<10s", 0);
+    let cpus: Vec<_> = met.runs.iter().map(|run| (&run.plan.cpus, run.plan.server_cpu)).collect();
+    assert!(cpus.iter().all(|of| *of == cpus[0]), "{cpus:?}");
+    let result = |of: &memtide_record::compare::Repeats| of.goals[0].result;
+    assert_eq!(result(&met), GoalResult::Met);
+    assert_eq!(result(&repeats("all.p50<1ns", 1)), GoalResult::Missed);
+}
+
+#[test]
+fn a_run_that_ends_a_trial_says_why() {
+    let _turn = shared();
+    let server = Peer::embedded("--behaviour fixed:5ms");
+    let line = format!("ab {FLAGS} --duration 3s -s {} --abort-on all.p50>1ms", server.name);
+    let run = Running::start(&line).finish().exits(1);
+    assert!(run.err.contains("--abort-on all.p50>1ms ended the run"), "{run}");
 }
 
 #[test]

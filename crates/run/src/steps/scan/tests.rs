@@ -65,4 +65,19 @@ fn the_answer_is_the_highest_rate_that_did() {
     let answer = scan.answer().unwrap();
     assert_eq!((answer.rate_per_s, answer.missed_per_s), (Some(200.0), Some(300.0)));
     assert_eq!((answer.met, answer.missed), (1, 0));
+    // Noise and memtide's own lack of time decide nothing, and a miss below the answer is noise.
+    let mut scan = Scan::new("100..500+100".parse().unwrap(), RateUnit::Operations);
+    scan.first();
+    for (rate, goal, spoilt) in [
+        (100.0, GoalResult::Missed, false),
+        (200.0, GoalResult::Met, false),
+        (300.0, GoalResult::Undecided, false),
+        (400.0, GoalResult::Missed, true),
+    ] {
+        let rate = Rate::new(rate, RateUnit::Operations);
+        let trial = Trial { rate, role: StepRole::Scan, longer: 1 };
+        scan.next(&StepResult { goal: Some(goal), spoilt, ..StepResult::of(trial) });
+    }
+    let answer = scan.answer().unwrap();
+    assert_eq!((answer.rate_per_s, answer.missed_per_s), (Some(200.0), None));
 }
