@@ -120,7 +120,8 @@ pub(super) const MEASUREMENT_FIELDS: &[Field] = &[
         help: "Seed of everything random",
         long: "A whole number below 2^64, decimal or hexadecimal (`0x2a`). The seed determines \
                each operation and when it is due, so two runs of one scenario send the same \
-               operations. Vary it between repeated runs.",
+               operations. Another seed means other keys and values, too: between repeated runs, \
+               vary `gap-seed`.",
         member: member!(scenario.seed, bits),
         ..MEASUREMENT
     },

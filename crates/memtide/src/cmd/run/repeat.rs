@@ -4,6 +4,7 @@
 use crate::cmd::ab::{carry_out, publish, run_once};
 use crate::flags;
 use clap::ArgMatches;
+use memtide_base::rng::mix;
 use memtide_host::signal::StopFlag;
 use memtide_record::compare::{Named, Repeats};
 use memtide_report::{repeat_line, repeats_markdown, repeats_text};
@@ -53,6 +54,10 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
         }
         if let Some(watched) = &watched {
             watched.live().lock().next_run(format!("run {} of {asked}", number + 1));
+        }
+        if number > 0 && settings.scenario.gap_seed.is_none() {
+            // The same arrivals again would hide how much arrivals alone change the figures.
+            each.scenario.gap_seed = Some(mix(settings.scenario.seed ^ u64::from(number)));
         }
         let ran = match is_fresh {
             true => fresh::run(&each, &words, false, &|| stop.is_raised()),
