@@ -115,7 +115,7 @@ fn a_first_run_tries_how_to_wait_and_says_what_it_chose() {
 fn a_first_run_measures_until_its_times_are_known() {
     let plan = |words: &str| memtide(&format!("run {words} --plan")).exits(0).out;
     let first = plan("");
-    assert!(first.contains("until p50 10%, p90 10%, at most 45 s"), "{first}");
+    assert!(first.contains("until p50 10%, p90 10%, at most 30 s"), "{first}");
     for other in ["--duration 10s", "--ops-max 100", "-s 127.0.0.1:1", "--repeat 2"] {
         let told = plan(other);
         assert!(!told.contains("until p50"), "{other}: {told}");

@@ -54,7 +54,7 @@ pub(super) const FIELDS: &[Field] = &[
     Field {
         name: "at-most",
         value: Some("TIME"),
-        default: "5m with precision; 45s without a server",
+        default: "5m with precision; 30s without a server",
         help: "The longest time to measure with precision",
         long: "A time with its unit, such as `30s` or `10m`; at most `366d`. If the figures that \
                `precision` names are not narrow enough by then, memtide says so, and `strict` \

@@ -26,7 +26,7 @@ pub type Tags = BTreeMap<String, String>;
 /// 5 s for it; one that changes its pace for seconds takes longer.
 const FIRST_PRECISION: &str = "p50 10%,p90 10%";
 /// The longest time that a first run measures: with its build, it takes less than 2 min 30 s.
-const FIRST_AT_MOST: Span = Span::from_s(45);
+const FIRST_AT_MOST: Span = Span::from_s(30);
 
 /// Largest number of tags of a run.
 const TAGS_MAX: usize = 32;
@@ -192,7 +192,7 @@ impl Settings {
     }
 
     /// Decides how long a first run measures, which is one without a server and without a length:
-    /// until p50 and p90 are known within 10 %, for 45 s at most, or the user's longest time. Other
+    /// until p50 and p90 are known within 10 %, for 30 s at most, or the user's longest time. Other
     /// runs stay as they are.
     pub fn decide_first_length(&mut self) {
         let Scenario { servers, duration, precision, at_most, .. } = &self.scenario;

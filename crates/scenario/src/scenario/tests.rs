@@ -230,7 +230,7 @@ fn only_a_first_run_has_a_precision_by_default() {
     };
     let first = |words: &[(&str, &str)]| {
         let (precision, at_most, left) = asked(words);
-        let is_first = precision == "p50 10%,p90 10%" && at_most == Some(Span::from_s(45));
+        let is_first = precision == "p50 10%,p90 10%" && at_most == Some(Span::from_s(30));
         assert!(is_first || precision.is_empty() && at_most.is_none(), "{words:?}: {precision}");
         let told = left.iter().any(|name| name == "precision" || name == "at-most");
         assert!(!told, "a default is not repeated: {left:?}");

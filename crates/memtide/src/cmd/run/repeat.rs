@@ -57,7 +57,7 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
         }
         if number > 0 && settings.scenario.gap_seed.is_none() {
             // The same arrivals again would hide how much arrivals alone change the figures.
-            each.scenario.gap_seed = Some(mix(settings.scenario.seed ^ u64::from(number)));
+            each.scenario.gap_seed = Some(mix(settings.scenario.seed ^ u64::from(number + 1)));
         }
         let ran = match is_fresh {
             true => fresh::run(&each, &words, false, &|| stop.is_raised()),

@@ -108,8 +108,8 @@ fn repeats_have_a_median_and_one_file_with_all_records() {
 fn repeats_of_a_first_run_have_the_same_cpus_and_their_goals_are_judged() {
     let _turn = shared();
     let repeats = |goal: &str, code| {
-        let words = ["run", "--repeat", "3", "--json", "-", "--goal", goal];
-        let run = Running::of(program().args(FLAGS.split(' ')).args(words)).finish().exits(code);
+        let line = format!("run {FLAGS} --repeat 3 --json - --goal {goal}");
+        let run = Running::start(&line).finish().exits(code);
         serde_json::from_str::<memtide_record::compare::Repeats>(&run.out).unwrap()
     };
     let met = repeats("all.p50<10s", 0);
@@ -127,7 +127,8 @@ fn repeats_of_a_first_run_have_the_same_cpus_and_their_goals_are_judged() {
 fn a_run_that_ends_a_trial_says_why() {
     let _turn = shared();
     let server = Peer::embedded("--behaviour fixed:5ms");
-    let line = format!("ab {FLAGS} --duration 3s -s {} --abort-on all.p50>1ms", server.name);
+    // Conditions are looked at from 5 s on.
+    let line = format!("ab {FLAGS} --duration 9s -s {} --abort-on all.p50>1ms", server.name);
     let run = Running::start(&line).finish().exits(1);
     assert!(run.err.contains("--abort-on all.p50>1ms ended the run"), "{run}");
 }

@@ -73,8 +73,12 @@ fn repeats_can_have_a_process_each() {
     Running::start(&format!("{words} process {at}")).finish().exits(0);
     let repeats: Repeats = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
     assert_eq!(repeats.runs.len(), 2);
-    let [first, second] = [&repeats.runs[0], &repeats.runs[1]];
-    assert_eq!((first.totals.intended > 0, &first.scenario), (true, &second.scenario));
+    let [first, second] = [0, 1].map(|run| {
+        let mut scenario = repeats.runs[run].scenario.clone();
+        assert_eq!(scenario.remove("gap-seed").is_some(), run > 0, "arrivals of its own");
+        scenario
+    });
+    assert_eq!((repeats.runs[0].totals.intended > 0, first), (true, second));
     // A process has said why it could not run, and its exit code is the program's.
     let gone = Running::start(&format!("{words} process -s 127.0.0.1:1")).finish();
     gone.complains(3, &["127.0.0.1:1"]);
