@@ -47,37 +47,35 @@ fn what_is_no_range_is_refused_with_a_reason() {
     }
 }
 
-#[test]
-fn the_answer_is_the_highest_rate_that_did() {
+/// The answer of a scan whose steps have these results: rate, goal, behind, spoilt.
+fn answered(steps: &[(f64, GoalResult, bool, bool)]) -> Answer {
     let mut scan = Scan::new("100..500+100".parse().unwrap(), RateUnit::Operations);
     scan.first();
-    for (rate, goal, behind) in [
-        (100.0, GoalResult::Met, false),
-        (200.0, GoalResult::Met, false),
-        (300.0, GoalResult::Missed, false),
-        (400.0, GoalResult::Met, true),
-        (500.0, GoalResult::Undecided, false),
-    ] {
+    for &(rate, goal, behind, spoilt) in steps {
         let rate = Rate::new(rate, RateUnit::Operations);
         let trial = Trial { rate, role: StepRole::Scan, longer: 1 };
-        scan.next(&StepResult { goal: Some(goal), behind, ..StepResult::of(trial) });
+        scan.next(&StepResult { goal: Some(goal), behind, spoilt, ..StepResult::of(trial) });
     }
-    let answer = scan.answer().unwrap();
+    scan.answer().unwrap()
+}
+
+#[test]
+fn the_answer_is_the_highest_rate_that_did() {
+    let answer = answered(&[
+        (100.0, GoalResult::Met, false, false),
+        (200.0, GoalResult::Met, false, false),
+        (300.0, GoalResult::Missed, false, false),
+        (400.0, GoalResult::Met, true, false),
+        (500.0, GoalResult::Undecided, false, false),
+    ]);
     assert_eq!((answer.rate_per_s, answer.missed_per_s), (Some(200.0), Some(300.0)));
     assert_eq!((answer.met, answer.missed), (1, 0));
     // Noise and memtide's own lack of time decide nothing, and a miss below the answer is noise.
-    let mut scan = Scan::new("100..500+100".parse().unwrap(), RateUnit::Operations);
-    scan.first();
-    for (rate, goal, spoilt) in [
-        (100.0, GoalResult::Missed, false),
-        (200.0, GoalResult::Met, false),
-        (300.0, GoalResult::Undecided, false),
-        (400.0, GoalResult::Missed, true),
-    ] {
-        let rate = Rate::new(rate, RateUnit::Operations);
-        let trial = Trial { rate, role: StepRole::Scan, longer: 1 };
-        scan.next(&StepResult { goal: Some(goal), spoilt, ..StepResult::of(trial) });
-    }
-    let answer = scan.answer().unwrap();
+    let answer = answered(&[
+        (100.0, GoalResult::Missed, false, false),
+        (200.0, GoalResult::Met, false, false),
+        (300.0, GoalResult::Undecided, false, false),
+        (400.0, GoalResult::Missed, false, true),
+    ]);
     assert_eq!((answer.rate_per_s, answer.missed_per_s), (Some(200.0), None));
 }
