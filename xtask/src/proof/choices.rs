@@ -58,10 +58,10 @@ pub fn searches(root: &Path, searches: &Searches) -> Result<(), String> {
         let count = |is: fn(&Searched) -> bool| found.iter().filter(|it| is(it)).count();
         println!(
             "{name}: of {runs} searches, both ends of {} are within 7 % of {LIMIT:.0}/s, {} hold \
-             it, {} are undecided",
+             it; {} of the others name undecided rates inside",
             count(Searched::is_near),
             count(Searched::holds),
-            count(|it| it.high.is_none() || it.low.is_none())
+            count(|it| !it.is_near() && it.is_undecided)
         );
     }
     Ok(())
@@ -71,6 +71,8 @@ pub fn searches(root: &Path, searches: &Searches) -> Result<(), String> {
 struct Searched {
     low: Option<f64>,
     high: Option<f64>,
+    /// True if it says that it could not decide some rates, those inside the interval.
+    is_undecided: bool,
     steps: usize,
     took: Duration,
 }
@@ -117,6 +119,7 @@ fn search(memtide: &Path, number: u32, step_ms: u32) -> Result<Searched, String>
     Ok(Searched {
         low: answer["rate_per_s"].as_f64(),
         high: answer["missed_per_s"].as_f64(),
+        is_undecided: answer["undecided"].is_object(),
         steps: steps["steps"].as_array().map_or(0, Vec::len),
         took: began.elapsed(),
     })

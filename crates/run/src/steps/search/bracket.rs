@@ -17,6 +17,9 @@ const FLOOR: f64 = 0.01;
 const START: f64 = 0.8;
 /// Factor of the first step down; each further one has the square of the last.
 const DOWN: f64 = 0.75;
+/// An end that is further from the rates that did not tell than this many resolutions is wide: one
+/// more long step is then worth its time.
+const WIDE: f64 = 1.5;
 /// Factor by which a rate that turns out too low is raised.
 const RAISE: f64 = 1.25;
 
@@ -138,8 +141,14 @@ impl Bracket {
             Some(per_s) => per_s,
             None => middle(open, known),
         };
-        let is_gain = away(aim) * step < away(known.rate.per_s);
-        is_gain.then(|| self.narrow(self.rate(aim), open.longest()))
+        let end = away(known.rate.per_s);
+        let is_gain = |per_s: &f64| away(*per_s) * step < end;
+        // The aim is a guess from scattered figures: if it gains nothing although the end is far,
+        // the middle of both may tell.
+        let wide = 1.0 + self.limits.resolution * WIDE;
+        let middle = (end > wide).then(|| middle(open, known));
+        let aim = Some(aim).filter(is_gain).or(middle)?;
+        Some(self.narrow(self.rate(aim), open.longest()))
     }
 
     /// Tests a lower rate; the lowest of all is tested until it is settled.

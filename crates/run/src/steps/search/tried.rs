@@ -21,9 +21,9 @@ pub const LONGER_MAX: u32 = 24;
 const LENGTHS: [u32; 3] = [2, 4, LONGER_MAX];
 /// The longest step at a rate whose figure has no interval.
 const BLIND_MAX: u32 = 4;
-/// By how many half widths of its interval a figure should be away from its bound: two of three
+/// By how many half widths of its interval a figure should be away from its bound: two of five
 /// steps then tell. Further away more of them do, but the answer is wider.
-const FAR: f64 = 1.2;
+const FAR: f64 = 0.9;
 
 /// A tested rate.
 #[derive(Clone, Copy, Debug)]
