@@ -71,12 +71,16 @@ impl Paired {
             let squares = values.iter().map(|value| (value.ln() - mean).powi(2)).sum::<f64>();
             (mean, squares / (count - 1.0) / count, count - 1.0)
         };
-        let ((a_mean, a_square, a_free), (b_mean, b_square, b_free)) = (of(a), of(b));
-        let square = a_square + b_square;
-        let parts = a_square.powi(2) / a_free + b_square.powi(2) / b_free;
-        let freedom = if parts > 0.0 { square.powi(2) / parts } else { a_free + b_free };
-        let half = student(ERRORS / figures.max(1) as f64, freedom) * square.sqrt();
-        Some(Self { pairs: a.len().min(b.len()), mean: b_mean - a_mean, half })
+        let Difference { mean, half } = welch(of(a), of(b), figures);
+        Some(Self { pairs: a.len().min(b.len()), mean, half })
+    }
+
+    /// With half the width of the interval not below that of values that are known to this factor
+    /// alone, above 1: the steps of a histogram.
+    #[must_use]
+    pub fn not_finer_than(mut self, factor: f64) -> Self {
+        self.half = self.half.max(factor.ln());
+        self
     }
 
     /// The mean change from the first arm to the second, as a fraction.
@@ -111,13 +115,48 @@ impl Paired {
     }
 }
 
-/// The fraction of cases in which two runs of equal set-ups have 95 % intervals that are apart, if
-/// the logarithms of their figures differ by a run effect of this deviation beside sampling; given
-/// are half the widths of the intervals' logarithms.
-pub fn apart_by_chance([a, b]: [f64; 2], run_effect: f64) -> f64 {
+/// The fraction of cases in which the figures of two runs of equal set-ups are as far apart as
+/// `distance`, the difference of their logarithms, if they differ by a run effect of this deviation
+/// beside sampling; given are half the widths of the logarithms of their 95 % intervals.
+pub fn by_chance(distance: f64, [a, b]: [f64; 2], run_effect: f64) -> f64 {
     let sampling = |half: f64| (half / NORMAL_975).powi(2);
     let deviation = (sampling(a) + sampling(b) + 2.0 * run_effect.powi(2)).sqrt();
-    libm::erfc((a + b) / deviation / std::f64::consts::SQRT_2)
+    libm::erfc(distance.abs() / deviation / std::f64::consts::SQRT_2)
+}
+
+/// The interval of the mean of group `b` minus `factor` times that of `a`, of one figure of
+/// `figures` that are looked at: of use where a value is 0 and no ratio exists. The mean of `b`
+/// exceeds `factor` times that of `a` for certain if the whole interval is above 0. `None` with
+/// fewer than two runs of either, or if a value is not finite. Source: Welch, Biometrika 34 (1947).
+pub fn contrast(a: &[f64], b: &[f64], factor: f64, figures: usize) -> Option<[f64; 2]> {
+    if a.len().min(b.len()) < 2 || !a.iter().chain(b).all(|value| value.is_finite()) {
+        return None;
+    }
+    let of = |values: &[f64], factor: f64| {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+        (mean * factor, squares * factor.powi(2) / (count - 1.0) / count, count - 1.0)
+    };
+    let difference = welch(of(a, factor), of(b, 1.0), figures);
+    Some([difference.mean - difference.half, difference.mean + difference.half])
+}
+
+/// A difference of two means.
+struct Difference {
+    mean: f64,
+    /// Half width of its interval.
+    half: f64,
+}
+
+/// The mean of `b` minus that of `a`, each a mean with its squared error and degrees of freedom.
+fn welch(a: (f64, f64, f64), b: (f64, f64, f64), figures: usize) -> Difference {
+    let ((a_mean, a_square, a_free), (b_mean, b_square, b_free)) = (a, b);
+    let square = a_square + b_square;
+    let parts = a_square.powi(2) / a_free + b_square.powi(2) / b_free;
+    let freedom = if parts > 0.0 { square.powi(2) / parts } else { a_free + b_free };
+    let half = student(ERRORS / figures.max(1) as f64, freedom) * square.sqrt();
+    Difference { mean: b_mean - a_mean, half }
 }
 
 #[cfg(test)]

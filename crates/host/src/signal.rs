@@ -2,6 +2,7 @@
 //! can end by the signal, as the program that it imitates would. Exceeding the shell's file size
 //! limit is a write error and does not end the program.
 
+pub mod shell;
 pub mod terminal;
 
 use crate::clock::monotonic_ns;

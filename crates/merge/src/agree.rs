@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use std::cmp::Ordering;
 
 /// Fields that may differ: they say where a shard ran, or choose its part of the randomness.
-const FREE: [&str; 3] = ["seed", "bind", "threads"];
+const FREE: [&str; 4] = ["seed", "gap-seed", "bind", "threads"];
 
 /// The field that names servers. Clients that each load their own server are still one load.
 const SERVER: &str = "server";
@@ -27,7 +27,7 @@ pub enum MergeError {
         /// The contradiction.
         why: String,
     },
-    /// The scenarios differ in a field other than seed, bind and threads.
+    /// The scenarios differ in a field other than seed, gap-seed, bind and threads.
     Scenarios {
         /// The two records.
         records: [usize; 2],

@@ -194,7 +194,7 @@ pub struct Undecided {
     /// The highest of them, per second.
     pub to_per_s: f64,
     /// The lowest bound of a time that some step would have met for certain, in ns; none if the
-    /// goals name no time, or no step had an interval.
+    /// goals name no time, no step had an interval, or a lower rate met the goals.
     pub decidable_ns: Option<f64>,
     /// The longest delay of memtide's own in a step that it left undecided, in ns; none if it left
     /// none.

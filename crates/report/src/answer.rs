@@ -7,6 +7,7 @@ mod next;
 
 pub(crate) use explanation::explanation;
 pub(crate) use next::next;
+pub use next::shell_word;
 
 use crate::figure::Figure;
 use crate::layout::{TextLayout, TextTable, labelled};

@@ -4,7 +4,8 @@
 
 use crate::answer::{check_name, next, verdict_figures};
 use crate::layout::{TextLayout, continued, labelled, unbroken, wrapped};
-use crate::number::{counted, seconds, time};
+use crate::number::{NONE, counted, seconds, time};
+use memtide_record::steps::{Step, StepRole};
 use memtide_record::{
     Check, CheckKind, CheckResult, FloorRecord, GoalRecord, GoalResult, Grade, LoopKind,
     Percentile, Reason, Record, Responder, Verdict, joined,
@@ -91,6 +92,17 @@ pub(crate) const fn goal_word(result: GoalResult) -> &'static str {
         GoalResult::Met => "met",
         GoalResult::Missed => "missed",
         GoalResult::Undecided => "undecided",
+    }
+}
+
+/// Result of a step's goals, in a word. A peak has none: its loop is closed, and has as many
+/// requests in flight as it can, so its times are no user's.
+pub(crate) const fn step_goal_word(step: &Step) -> &'static str {
+    match (step.goal, step.role) {
+        (None, _) | (_, StepRole::Peak) => NONE,
+        _ if step.spoilt => "undecided",
+        _ if step.behind => "behind",
+        (Some(result), _) => goal_word(result),
     }
 }
 

@@ -37,6 +37,7 @@ mod number;
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;
 
+pub use answer::shell_word;
 pub use compare::{comparison_markdown, comparison_text, groups_markdown, groups_text};
 pub use compare::{pair_line, trial_heading, trial_markdown, trial_text};
 pub use compare::{repeat_line, repeats_markdown, repeats_text};

@@ -10,7 +10,7 @@ mod churn;
 mod memory;
 
 pub use cpus::{CpuChoice, CpuPlacement};
-pub use plans::{Planner, Unplannable};
+pub use plans::{Planner, Unplannable, lengthen};
 pub(crate) use plans::{
     compares_lengths, keys_all, keys_own, lower_step, mean, plan_of, signed, step_scenario,
     value_bytes,

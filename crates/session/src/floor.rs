@@ -30,9 +30,15 @@ const LONGEST_S: f64 = 3.0;
 const WARMUP: Span = Span::from_ms(200);
 /// Prefix of keys that no server has.
 const NO_KEYS: &str = "memtide-floor-";
+/// Beginning of the address of a server that is asked by datagrams.
+const UDP: &str = "udp:";
+/// Beginning of the address of a unix socket, and why its load has no floor.
+const UNIX: &str = "unix:";
+const NO_UNIX: &str = "the embedded server, which would answer its load, has no unix socket";
 
 /// Fields on which a floor depends besides the decisions of the plan.
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 20] = [
+    "rate-unit",
     "arrival",
     "protocol",
     "transport",
@@ -42,8 +48,16 @@ const FIELDS: [&str; 11] = [
     "multiget-share",
     "key-size",
     "value-size",
+    "value-max",
     "noreply",
+    "pin",
+    "bind",
+    "nagle",
+    "send-buffer",
+    "receive-buffer",
+    "busy-poll",
     "tls",
+    "tls-min",
 ];
 
 /// Whether a floor is measured.
@@ -91,45 +105,60 @@ impl Floors {
         (mode != FloorMode::Off).then(|| Self { mode, settings: settings.clone(), known })
     }
 
-    /// The floor of a load with this plan, which is made on `cpus`; none in a closed loop, and if
-    /// it cannot be measured.
+    /// The floor of a load with this plan, which is made on `cpus`; none in a closed loop, over a
+    /// unix socket, and if it cannot be measured.
     pub(crate) fn floor(&self, plan: &PlanRecord, cpus: &[usize]) -> Option<FloorRecord> {
         let rate_per_s = plan.rate_per_s.filter(|per_s| *per_s > 0.0)?;
         if plan.loop_kind != LoopKind::Open || plan.churn.is_some() || plan.clients.is_some() {
             return None;
         }
+        let mut addresses = plan.servers.iter().flat_map(|server| &server.addresses);
+        if addresses.any(|address| address.starts_with(UNIX)) {
+            return self.without(UNIX, NO_UNIX);
+        }
         let responder = responder(plan);
-        let key = self.key(plan, responder, rate_per_s);
+        let key = self.key(plan, responder, rate_per_s, cpus);
         let now_s = since_unix().ns() / 1_000_000_000;
         if let Some(kept) = self.kept(&key, now_s) {
             return Some(kept);
         }
         // What failed once in this process is not tried before each run.
-        let before = self.known.borrow_mut().insert(key.clone(), Value::Null);
-        if before == Some(Value::Null) {
+        if self.known.borrow().get(&key) == Some(&Value::Null) {
             return None;
         }
         let settings = self.load(plan, responder, rate_per_s);
         let measured = with_cpus(cpus, || fresh::run(&settings, &[], true, &|| false));
-        let without = |why: &str| {
-            if !self.settings.outputs.quiet {
-                say(&format!("memtide: no floor was measured, because {why}"));
-            }
-            None
-        };
-        let Ok(record) = measured else { return without("its load failed") };
+        let Ok(record) = measured else { return self.without(&key, "its load failed") };
         // A floor of a busy machine would say that every figure is near it, for an hour.
         if record.believable.spoils_all() {
             let reasons = record.believable.reasons.iter().map(|reason| &*reason.message);
-            return without(&reasons.collect::<Vec<_>>().join("; "));
+            return self.without(&key, &reasons.collect::<Vec<_>>().join("; "));
         }
-        let floor = FloorRecord::of(responder, rate_per_s, record.response.get(&Kind::All)?);
+        let Some(times) = record.response.get(&Kind::All) else {
+            return self.without(&key, "its load had no answer");
+        };
+        let floor = FloorRecord::of(responder, rate_per_s, times);
         self.keep(key, now_s, &floor);
         Some(floor)
     }
 
+    /// Remembers that there is no floor under `key`, and says why the first time.
+    fn without(&self, key: &str, why: &str) -> Option<FloorRecord> {
+        let before = self.known.borrow_mut().insert(key.to_owned(), Value::Null);
+        if before != Some(Value::Null) && !self.settings.outputs.quiet {
+            say(&format!("memtide: no floor was measured, because {why}"));
+        }
+        None
+    }
+
     /// What a floor depends on. Rates of one octave share a floor.
-    fn key(&self, plan: &PlanRecord, responder: Responder, rate_per_s: f64) -> String {
+    fn key(
+        &self,
+        plan: &PlanRecord,
+        responder: Responder,
+        rate_per_s: f64,
+        cpus: &[usize],
+    ) -> String {
         let spelled = self.settings.scenario.spelled();
         let fields =
             FIELDS.iter().filter_map(|name| Some(format!("{name} {}", spelled.get(*name)?)));
@@ -143,8 +172,8 @@ impl Floors {
         let octave = rate_per_s.log2().round();
         let version = env!("CARGO_PKG_VERSION");
         let decided = format!(
-            "{version}; at {at}; {connections} connections; depth {depth}; {workers} workers; \
-             {wait}; {io}; rate 2^{octave}"
+            "{version}; at {at}; {connections} connections; depth {depth}; {workers} workers \
+             on CPUs {cpus:?}; {wait}; {io}; rate 2^{octave}"
         );
         [decided].into_iter().chain(fields).collect::<Vec<_>>().join("; ")
     }
@@ -191,6 +220,7 @@ impl Floors {
                     servers: of.servers,
                     connections: Some((plan.connections / servers).max(1)),
                     mix: "get=1".parse().expect("it is a mix"),
+                    noreply: false,
                     load: Load::Never,
                     bind: of.bind,
                     user: of.user,
@@ -230,12 +260,13 @@ impl Floors {
 
 /// What answers: the embedded server, if the servers are on this machine.
 fn responder(plan: &PlanRecord) -> Responder {
-    let is_here = |address: &String| match address.parse::<SocketAddr>() {
-        Ok(address) => address.ip().is_loopback(),
-        Err(_) => address.contains('/'),
+    let is_here = |address: &String| {
+        let address = address.strip_prefix(UDP).unwrap_or(address);
+        address.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_loopback())
     };
     let mut addresses = plan.servers.iter().flat_map(|server| &server.addresses);
-    if addresses.all(is_here) { Responder::Embedded } else { Responder::Server }
+    let is_here = plan.embedded || addresses.all(is_here);
+    if is_here { Responder::Embedded } else { Responder::Server }
 }
 
 fn measured_s(kept: &Value) -> Option<u64> {
@@ -263,3 +294,6 @@ fn write(all: Map<String, Value>) -> Option<()> {
     fs::write(&new, Value::Object(all).to_string()).ok()?;
     fs::rename(new, file).ok()
 }
+
+#[cfg(test)]
+mod tests;

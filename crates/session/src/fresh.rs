@@ -3,8 +3,9 @@
 
 use crate::console::complain;
 use crate::exit::{FAILED, INTERRUPTED};
+use memtide_base::Span;
 use memtide_record::Record;
-use memtide_scenario::{Outputs, Placement, Settings, scenario_file};
+use memtide_scenario::{Outputs, Placement, Settings, ShardWord, scenario_file};
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -16,6 +17,8 @@ const PROGRAM: &str = "/proc/self/exe";
 /// How the environment names fields. The settings hold them already.
 const PREFIX: &str = "MEMTIDE_";
 const PASSWORD: &str = "MEMTIDE_PASSWORD";
+/// How long a run measures whose settings do not say it, unless it chooses that by itself.
+const LENGTH: Span = Span::from_s(10);
 /// How often an interrupt is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How long the process may take to end by itself after an interrupt, which a terminal sends to it,
@@ -30,9 +33,7 @@ pub fn run(
     is_silent: bool,
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<Record, u8> {
-    let outputs = Outputs { quiet: settings.outputs.quiet, ..Outputs::default() };
-    let placement = Placement::default();
-    let settings = Settings { scenario: settings.scenario.clone(), outputs, placement };
+    let settings = own(settings);
     let failed = |error: io::Error| {
         if !is_silent {
             complain(&format!("a process for the run cannot be started: {error}"));
@@ -46,6 +47,22 @@ pub fn run(
         Some(code) => Err(code as u8),
         None => Err(if is_stopped() { INTERRUPTED } else { FAILED }),
     }
+}
+
+/// The settings of the process, which makes the whole run, also if a launcher has started this one
+/// several times. As one of several runs it chooses no length by itself.
+fn own(settings: &Settings) -> Settings {
+    let Settings { scenario, outputs, .. } = settings.clone();
+    let Outputs { quiet, progress, tags, .. } = outputs;
+    let outputs = Outputs { quiet, progress, tags, ..Outputs::default() };
+    let placement = Placement { shard: Some(ShardWord::Whole), ..Placement::default() };
+    let mut own = Settings { scenario, outputs, placement };
+    let mut first = own.clone();
+    first.decide_first_length();
+    if first != own {
+        own.scenario.duration = Some(LENGTH);
+    }
+    own
 }
 
 /// Starts the process and hands it the settings.
@@ -95,4 +112,24 @@ fn finish(mut child: Child, is_stopped: &dyn Fn() -> bool) -> io::Result<(ExitSt
         thread::sleep(LOOK_EVERY);
     };
     Ok((status, reader.join().unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_makes_the_whole_run_and_chooses_no_length() {
+        let mut settings = Settings::default();
+        let shard = |settings: &Settings| own(settings).words().get("shard").cloned();
+        assert_eq!(shard(&settings), Some("none".into()));
+        let lengths = |settings: &Settings| {
+            let mut own = own(settings);
+            own.decide_first_length();
+            (own.scenario.duration, own.scenario.precision.len())
+        };
+        assert_eq!(lengths(&settings), (Some(LENGTH), 0));
+        settings.scenario.ops_max = Some(100);
+        assert_eq!(lengths(&settings), (None, 0), "operations end it");
+    }
 }

@@ -121,7 +121,8 @@ const KINDS: &[KindRow] = &[
         |it| text_of(it, junit),
         |it| {
             let text = |suite: &StepsJunit, end: &_| suite.text(end).into_bytes();
-            let suite = StepsJunit::new(it.facts.course().0);
+            let (kind, _, goals) = it.facts.course();
+            let suite = StepsJunit::new(kind, &goals);
             it.whole(|out| StepsText::new(out, suite, StepsJunit::step, text))
         },
     ),

@@ -162,8 +162,16 @@ impl Counters {
 
 /// A loopback port that was free a moment ago.
 pub(crate) fn free_address() -> Result<SocketAddr, String> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr());
-    listener.map_err(|error| format!("no free port on loopback: {error}"))
+    Ok(free_addresses(1)?[0])
+}
+
+/// Loopback addresses whose ports were free a moment ago. No two are equal, as two that are asked
+/// for one after the other may be.
+pub(crate) fn free_addresses(count: usize) -> Result<Vec<SocketAddr>, String> {
+    let bound = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    let listeners = (0..count).map(|_| bound()).collect::<Result<Vec<_>, _>>();
+    let addresses = listeners.and_then(|all| all.iter().map(TcpListener::local_addr).collect());
+    addresses.map_err(|error| format!("no free port on loopback: {error}"))
 }
 
 #[cfg(test)]

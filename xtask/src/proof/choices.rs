@@ -2,9 +2,10 @@
 //! trials of two equal servers.
 
 use super::released;
-use crate::bench::server::{Cpus, Server, free_address};
+use crate::bench::server::{Cpus, Server, free_addresses};
 use crate::commands::{Kept, json, output};
 use serde_json::Value;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -42,9 +43,12 @@ pub fn searches(root: &Path, searches: &Searches) -> Result<(), String> {
         let mut found = Vec::new();
         let numbers: Vec<u32> = (1..=runs).collect();
         for batch in numbers.chunks(beside as usize) {
+            let addresses = free_addresses(batch.len())?;
             let searches = thread::scope(|scope| {
-                let begun =
-                    batch.iter().map(|number| scope.spawn(|| search(&memtide, *number, step_ms)));
+                let each = batch.iter().zip(&addresses);
+                let begun = each.map(|(number, address)| {
+                    scope.spawn(|| search(&memtide, *number, *address, step_ms))
+                });
                 let begun: Vec<_> = begun.collect();
                 begun.into_iter().map(|it| it.join().expect("it ends")).collect::<Vec<_>>()
             });
@@ -96,9 +100,14 @@ impl Searched {
     }
 }
 
-/// One search, of a server of its own.
-fn search(memtide: &Path, number: u32, step_ms: u32) -> Result<Searched, String> {
-    let (address, seed) = (free_address()?.to_string(), number.to_string());
+/// One search, of a server of its own at this address.
+fn search(
+    memtide: &Path,
+    number: u32,
+    address: SocketAddr,
+    step_ms: u32,
+) -> Result<Searched, String> {
+    let (address, seed) = (address.to_string(), number.to_string());
     let port = address.rsplit(':').next().unwrap_or_default();
     let mut serve = mortal(memtide);
     serve.args(["serve", "--port", port, "--behaviour", "queue:1,exponential:1ms"]);

@@ -84,8 +84,26 @@ fn groups_of_ten_find_differences_and_rarely_where_there_are_none() {
     assert!(found as f64 >= 0.9 * TRIALS as f64, "5 % were found in {found} of {TRIALS}");
     assert_eq!(Paired::of_groups(&[1.0], &[1.0, 2.0], 1), None);
     // Sampling alone leaves intervals apart in few cases; an effect beside it in many.
-    assert!(apart_by_chance([0.02, 0.02], 0.0) < 0.01);
-    assert!(apart_by_chance([0.01, 0.01], 0.01) > 0.15);
+    assert!(by_chance(0.04, [0.02, 0.02], 0.0) < 0.01);
+    assert!(by_chance(0.02, [0.01, 0.01], 0.01) > 0.15);
+    assert!(by_chance(1.1, [0.003, 0.003], 0.01) < 1e-9, "three times as much is no chance");
+}
+
+#[test]
+fn groups_with_zeros_are_told_apart_by_their_difference() {
+    let [low, high] = contrast(&[0.0, 0.0, 3.0], &[0.0, 0.0, 0.0], 1.0, 1).unwrap();
+    assert!(low < 0.0 && high > 0.0, "{low} to {high}");
+    let [low, _] = contrast(&[0.0, 1.0, 2.0], &[90.0, 100.0, 95.0], 1.05, 1).unwrap();
+    assert!(low > 80.0, "{low}");
+    assert_eq!(contrast(&[0.0; 3], &[0.0; 3], 2.0, 1), Some([0.0; 2]));
+    assert_eq!(contrast(&[0.0], &[1.0, 2.0], 1.0, 1), None);
+    assert_eq!(contrast(&[0.0, f64::INFINITY], &[1.0, 2.0], 1.0, 1), None);
+}
+
+#[test]
+fn values_in_steps_are_no_finer_than_a_step() {
+    let same = Paired::of(&[1.0; 6], 1).unwrap().not_finer_than(1.01);
+    assert!((same.range()[1] - 0.01).abs() < 1e-9 && !same.is_exact(0.01), "{same:?}");
 }
 
 #[test]

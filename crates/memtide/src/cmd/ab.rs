@@ -1,12 +1,15 @@
 //! `memtide ab`: two set-ups compared by pairs of runs, in random order and with the same arrivals.
 
-use super::merge::open_texts;
+mod arm_fields;
+
+use super::merge::{add_of_record, open_texts};
 use crate::flags;
+use arm_fields::ArmFields;
 use clap::ArgMatches;
 use memtide_base::{Random, Span};
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine::look;
-use memtide_host::signal::StopFlag;
+use memtide_host::signal::{StopFlag, shell};
 use memtide_host::with_cpus;
 use memtide_record::Record;
 use memtide_record::compare::{Named, Trial, TrialEnd};
@@ -14,11 +17,11 @@ use memtide_record::compare::{Named, Trial, TrialEnd};
 use memtide_report::trial_page;
 use memtide_report::{pair_line, trial_heading, trial_markdown, trial_text, why_failed};
 use memtide_run::steps::RunTask;
-use memtide_scenario::{Layer, Origin, Output, OutputKind, Outputs, Settings, field};
+use memtide_scenario::{Output, OutputKind, Outputs, Settings};
 #[cfg(feature = "cluster")]
 use memtide_session::cluster::MasterWorld;
 use memtide_session::console::{columns, complain, show_part};
-use memtide_session::exit::{FAILED, INTERRUPTED, Stop, caught, unwritable};
+use memtide_session::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE, caught, unwritable};
 use memtide_session::outlets::close;
 use memtide_session::placement::{check_undivided, variable};
 use memtide_session::world::HostWorld;
@@ -28,12 +31,14 @@ use memtide_session::{
 use memtide_session::{FloorMode, Floors};
 use memtide_sinks::{Outlets, check_places};
 use std::cell::RefCell;
-use std::process::{Command, Stdio};
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// Useful differences: smaller ones take days, and larger ones need no trial.
 const DIFFERENCES: std::ops::RangeInclusive<f64> = 0.001..=1.0;
+
+/// Exit codes of a run that could not begin: its settings are wrong, or a server cannot be reached.
+pub(super) const CANNOT_BEGIN: [u8; 2] = [USAGE, UNREACHABLE];
 
 /// The arms' letters.
 const ARMS: [char; 2] = ['A', 'B'];
@@ -57,23 +62,26 @@ pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
     let settings = flags::settings(matches)?;
     check(&settings)?;
     let arms = [arm(matches, &settings, 'A')?, arm(matches, &settings, 'B')?];
+    try_places(&settings.outputs)?;
     let names: Vec<Named> =
         matches.get_many::<Named>("figures").into_iter().flatten().copied().collect();
     let trial = Trial::new(arms.each_ref().map(Arm::words), difference, &names);
     let at_most = *matches.get_one::<Span>("at-most").expect("it has a default");
     let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
     let shows = !settings.outputs.is_on_stdout();
-    let seed = settings.scenario.seed;
+    let random = Random::new(settings.scenario.seed);
+    let scenario = &arms[0].settings.scenario;
+    let seed = scenario.gap_seed.unwrap_or(scenario.seed);
     let watched = WatchedRuns::open(&settings, &stop)?.map(Arc::new);
-    let mut running =
-        Running { arms, trial, shows, stop, random: Random::new(seed), seed, watched };
+    let mut running = Running { arms, trial, shows, stop, random, first: 0, arm: 0, seed, watched };
     let code = running.pairs(at_most);
     running.end();
     let trial = &running.trial;
-    // Why there is none was said already.
-    if trial.pairs.is_empty() {
+    // Why there is no pair was said already. A trial that cannot begin leaves older files alone.
+    if trial.pairs.is_empty() && CANNOT_BEGIN.contains(&code) {
         return Ok(code);
     }
+    let shows = shows && !trial.pairs.is_empty();
     Ok(publish(&settings.outputs, shows, code, |kind| match kind {
         None => trial_text(trial, columns()),
         Some(OutputKind::Json) => trial.to_json(),
@@ -100,6 +108,7 @@ fn check(settings: &Settings) -> Result<(), Stop> {
         (!scenario.precision.is_empty(), "precision ends a single run; leave it out"),
         (scenario.trust.strict.is_some(), "strict judges a single run; leave it out"),
         (outputs.plan, "plan shows a single run; use memtide run --plan"),
+        (outputs.full, "full prints the whole report of a single run; use memtide run --full"),
         (outputs.explain.is_some(), "explain is about a single run; use memtide run --explain"),
         (
             outputs.verify_details.is_some(),
@@ -121,8 +130,8 @@ fn check(settings: &Settings) -> Result<(), Stop> {
 struct Arm {
     letter: char,
     settings: Settings,
-    /// The fields that it has of its own, as the user wrote them.
-    fields: Vec<String>,
+    /// The fields that it has of its own.
+    fields: ArmFields,
     /// What a shell carries out before each of its runs.
     before: Option<String>,
     /// The floors of its runs, if they are wanted.
@@ -138,30 +147,17 @@ struct Arm {
 fn arm(matches: &ArgMatches, common: &Settings, letter: char) -> Result<Arm, Stop> {
     let flag = letter.to_ascii_lowercase().to_string();
     let words = matches.get_many::<String>(&flag).into_iter().flatten();
-    let fields: Vec<String> =
-        words.flat_map(|word| word.split_whitespace()).map(str::to_owned).collect();
-    let mut layer = Layer::new();
-    for word in &fields {
-        let (name, value) = word.split_once('=').ok_or_else(|| {
-            Stop::usage(format!("--{flag} '{word}' is not NAME=VALUE, such as server=cache1"))
-        })?;
-        let field = field::find(name).ok_or_else(|| {
-            Stop::usage(format!(
-                "--{flag} '{word}': there is no field {name}; memtide run --help-all names all"
-            ))
-        })?;
-        layer.push(field, vec![value.to_owned()], Origin::Flag);
-    }
+    let fields = ArmFields::of(&flag, words)?;
     let mut settings = common.clone();
-    settings.apply(&layer)?;
+    settings.apply(&fields.layer())?;
     check(&settings)?;
     if settings.outputs != common.outputs {
         return Err(Stop::usage(format!("--{flag} sets an output, but both set-ups have one")));
     }
-    settings.outputs = Outputs { quiet: common.outputs.quiet, ..Outputs::default() };
+    settings.outputs = outputs_of_run(&common.outputs);
     check_whole(&settings, u64::from(settings.scenario.servers.is_empty()))?;
     let before = matches.get_one::<String>(&format!("{flag}-before")).cloned();
-    let floors = flags::floors(matches, FloorMode::Kept, &settings);
+    let floors = flags::floors(matches, FloorMode::Kept, &settings)?;
     Ok(Arm { letter, settings, fields, before, floors })
 }
 
@@ -169,7 +165,7 @@ impl Arm {
     /// What sets it apart, in the user's words.
     fn words(&self) -> String {
         let before = self.before.iter().map(|command| format!("before each run: {command}"));
-        let fields = Some(self.fields.join(" ")).filter(|fields| !fields.is_empty());
+        let fields = Some(self.fields.shown()).filter(|fields| !fields.is_empty());
         let words: Vec<String> = fields.into_iter().chain(before).collect();
         if words.is_empty() { "nothing of its own".to_owned() } else { words.join("; ") }
     }
@@ -180,10 +176,10 @@ impl Arm {
         scenario.verify == 0.0 && !scenario.verify_expiry && scenario.gap_seed.is_none()
     }
 
-    /// Carries out the command before a run.
-    fn prepare(&self) -> Result<(), Stop> {
+    /// Carries out the command before a run, unless `stop` is raised.
+    fn prepare(&self, stop: &StopFlag) -> Result<(), Stop> {
         let flag = format!("{}-before", self.letter.to_ascii_lowercase());
-        self.before.as_ref().map_or(Ok(()), |command| carry_out(&flag, command))
+        self.before.as_ref().map_or(Ok(()), |command| carry_out(&flag, command, stop))
     }
 
     /// Runs once with gaps of this seed, if it is not the scenario's.
@@ -194,18 +190,35 @@ impl Arm {
     }
 }
 
-/// Lets a shell carry out the command of `flag`.
+/// Lets a shell carry out the command of `flag`, until `stop` is raised.
 ///
 /// Cause: The command of `--a-before`, `--b-before` or `--between` could not be started, or failed.
-pub(super) fn carry_out(flag: &str, command: &str) -> Result<(), Stop> {
-    let mut shell = Command::new("sh");
-    shell.args(["-c", command]).stdin(Stdio::null()).stdout(std::io::stderr());
-    let why = match shell.status() {
-        Ok(status) if status.success() => return Ok(()),
-        Ok(status) => format!("it ended with {status}"),
+pub(super) fn carry_out(flag: &str, command: &str, stop: &StopFlag) -> Result<(), Stop> {
+    let why = match shell::carry_out(command, stop) {
+        Ok(Some(status)) if status.success() => return Ok(()),
+        Ok(Some(status)) => format!("it ended with {status}"),
+        Ok(None) => "it was interrupted".to_owned(),
         Err(error) => error.to_string(),
     };
-    Err(Stop { code: FAILED, message: format!("--{flag} '{command}': {why}") })
+    let code = if stop.is_raised() { INTERRUPTED } else { FAILED };
+    Err(Stop { code, message: format!("--{flag} '{command}': {why}") })
+}
+
+/// Opens each output as a single run does before its load, and writes nothing: a place that cannot
+/// be used ends the command before its first run.
+pub(super) fn try_places(outputs: &Outputs) -> Result<(), Stop> {
+    let mut outlets = Outlets::default();
+    let failed = add_of_record(&mut outlets, outputs);
+    // One that exists but takes no result is reported at the end, as with a single run.
+    drop(close(outlets));
+    failed.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// The outputs of one of several runs, which have the results of all: only its progress, and tags
+/// in its record.
+pub(super) fn outputs_of_run(outputs: &Outputs) -> Outputs {
+    let (quiet, progress, tags) = (outputs.quiet, outputs.progress, outputs.tags.clone());
+    Outputs { quiet, progress, tags, ..Outputs::default() }
 }
 
 /// One of several runs, over connections of its own, and shown by what shows them all. The error is
@@ -243,6 +256,11 @@ struct Running {
     shows: bool,
     stop: StopFlag,
     random: Random,
+    /// The arm that ran first in the last pair.
+    first: usize,
+    /// The arm that ran last.
+    arm: usize,
+    /// The seed of the gaps, unless each pair has its own.
     seed: u64,
     /// What shows all runs, if that is more than a line.
     watched: Option<Arc<WatchedRuns>>,
@@ -255,19 +273,30 @@ impl Running {
         let mut longest = 0;
         loop {
             let from = monotonic_ns();
-            if let Err(code) = self.pair() {
-                let is_interrupted = code == INTERRUPTED;
-                let end = if is_interrupted { TrialEnd::Interrupted } else { TrialEnd::Failed };
-                self.trial.ended_by = Some(end);
-                return code;
-            }
-            if self.trial.pairs.len() == 1 {
+            let again_ns = match self.pair() {
+                Ok(again_ns) => again_ns,
+                Err(code) => {
+                    let is_interrupted = code == INTERRUPTED;
+                    let end = if is_interrupted { TrialEnd::Interrupted } else { TrialEnd::Failed };
+                    self.trial.ended_by = Some(end);
+                    let pair = self.trial.pairs.len() + 1;
+                    let failed = || format!("arm {} in pair {pair}", ARMS[self.arm]);
+                    self.trial.failed = (!is_interrupted).then(failed);
+                    return code;
+                }
+            };
+            let is_first = self.trial.pairs.len() == 1;
+            if is_first {
                 self.tell(&trial_heading(&self.trial, columns()));
             }
             self.tell(&pair_line(&self.trial));
-            longest = longest.max(monotonic_ns() - from);
+            longest = if is_first { again_ns } else { longest.max(monotonic_ns() - from) };
             if self.trial.is_exact() {
                 self.trial.ended_by = Some(TrialEnd::Exact);
+                return 0;
+            }
+            if self.trial.is_not_carried() {
+                self.trial.ended_by = Some(TrialEnd::NotCarried);
                 return 0;
             }
             if monotonic_ns() - begun + longest > at_most.ns() {
@@ -277,17 +306,24 @@ impl Running {
         }
     }
 
-    /// A run of each arm, in random order. The error is the exit code.
-    fn pair(&mut self) -> Result<(), u8> {
+    /// A run of each arm, in random order. Returns the part of its time that every pair takes, in
+    /// nanoseconds: only the first one fills the servers and measures floors. The error is the exit
+    /// code.
+    fn pair(&mut self) -> Result<u64, u8> {
         let bits = self.random.bits();
-        let first = (bits & 1) as usize;
+        self.first = first_arm(self.trial.pairs.len(), bits, self.first);
+        let first = self.first;
         let gaps = self.arms.iter().all(Arm::keeps_items).then_some(bits);
         let mut records = [None, None];
+        let mut again_ns = 0;
         for arm in [first, 1 - first] {
-            if let Err(stop) = self.arms[arm].prepare() {
+            self.arm = arm;
+            let from = monotonic_ns();
+            if let Err(stop) = self.arms[arm].prepare(&self.stop) {
                 complain(&stop.message);
-                return Err(if self.stop.is_raised() { INTERRUPTED } else { stop.code });
+                return Err(stop.code);
             }
+            again_ns += monotonic_ns() - from;
             if self.stop.is_raised() {
                 return Err(INTERRUPTED);
             }
@@ -297,12 +333,14 @@ impl Running {
                 live.next_run(run);
                 live.show_trial(&self.trial);
             }
-            records[arm] = Some(self.arms[arm].run(gaps, self.watched.clone())?);
+            let record = self.arms[arm].run(gaps, self.watched.clone())?;
+            again_ns += Span::from_s_f64(record.plan.warmup_s + record.measured_s).ns();
+            records[arm] = Some(record);
         }
         if let [Some(a), Some(b)] = records {
             self.trial.add(ARMS[first], gaps.unwrap_or(self.seed), &[a, b]);
         }
-        Ok(())
+        Ok(again_ns)
     }
 
     /// Shows a part of the trial on stdout. A reader that has gone away is no reason to end.
@@ -322,6 +360,12 @@ impl Running {
         watched.live().lock().finish(trial_page(&self.trial));
         watched.close();
     }
+}
+
+/// The arm that runs first in the pair after `pairs` others: the first of two pairs draws it, and
+/// the second one begins with the arm that was not `last`, so each arm is first as often.
+const fn first_arm(pairs: usize, bits: u64, last: usize) -> usize {
+    if pairs.is_multiple_of(2) { (bits & 1) as usize } else { 1 - last }
 }
 
 /// Shows the result of many runs and writes its outputs; returns the exit code. `text` is that of
@@ -399,5 +443,33 @@ impl Front for ArmFront {
             complain(&stop.message);
             stop.code
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memtide_scenario::ProgressForm;
+
+    #[test]
+    fn each_arm_is_first_in_one_of_two_pairs() {
+        let mut random = Random::new(1);
+        let mut firsts = vec![0];
+        for pair in 0..20 {
+            let last = firsts[firsts.len() - 1];
+            firsts.push(first_arm(pair, random.bits(), last));
+        }
+        assert!(firsts[1..].chunks(2).all(|two| two[0] != two[1]), "{firsts:?}");
+        let drawn: Vec<_> = firsts[1..].chunks(2).map(|two| two[0]).collect();
+        assert!(drawn.contains(&0) && drawn.contains(&1), "{drawn:?}");
+    }
+
+    #[test]
+    fn a_run_of_several_keeps_its_progress_and_tags_alone() {
+        let tags = [("build".to_owned(), "42".to_owned())].into();
+        let (json, progress) = (Some("x.json".to_owned()), ProgressForm::Off);
+        let outputs = Outputs { json, tags, progress, ..Outputs::default() };
+        let kept = Outputs { json: None, ..outputs.clone() };
+        assert_eq!(outputs_of_run(&outputs), kept);
     }
 }

@@ -5,6 +5,7 @@ use super::ab::difference;
 use super::merge::{open_texts, outputs, write_all};
 use super::report::{Found, read};
 use clap::ArgMatches;
+use clap::parser::ValueSource;
 use memtide_record::compare::{Named, RECORDS_MAX, compare_groups};
 use memtide_record::{Comparison, Record, Rule};
 #[cfg(feature = "html")]
@@ -15,32 +16,47 @@ use memtide_session::console::columns;
 use memtide_session::exit::{FAILED, Stop};
 
 /// Compares the records on the command line with the first of them, or two groups of records.
+///
+/// Cause: No record follows `--`, because a pattern matched no file; or the flag is of groups.
 pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {
     let outputs = outputs(matches)?;
     check_kinds(&outputs)?;
     let named =
         |name| -> Vec<&String> { matches.get_many::<String>(name).into_iter().flatten().collect() };
     let (paths, others) = (named("record"), named("others"));
+    if others.is_empty() && std::env::args_os().any(|word| word == "--") {
+        return Err(Stop::usage("no record follows --; name those of group B"));
+    }
     let rules: Vec<Rule> =
         matches.get_many::<Rule>("fail-on").into_iter().flatten().copied().collect();
     let strict = matches.get_flag("fail-undecided");
     let all = |paths: &[&String]| -> Result<Vec<_>, Stop> {
-        paths.iter().map(|path| record(path)).collect()
+        let each: Result<Vec<_>, Stop> = paths.iter().map(|path| records(path)).collect();
+        Ok(each?.into_iter().flatten().collect())
     };
-    if paths.len() + others.len() > 2 && !others.is_empty() {
-        let groups: [Vec<(String, Record)>; 2] = [all(&paths)?, all(&others)?];
+    let groups: [Vec<(String, Record)>; 2] = [all(&paths)?, all(&others)?];
+    if !others.is_empty() && groups.iter().any(|group| group.len() > 1) {
         return by_groups(matches, &groups, (&rules, strict), &outputs);
     }
-    let paths = [paths, others].concat();
-    check_number(paths.len())?;
-    let records: Vec<(String, Record)> = all(&paths)?;
+    let of_groups = ["figures", "difference"];
+    if let Some(flag) =
+        of_groups.iter().find(|flag| matches.value_source(flag) == Some(ValueSource::CommandLine))
+    {
+        return Err(Stop::usage(format!(
+            "--{flag} is about two groups of records; name more, with -- between the groups"
+        )));
+    }
+    let records: Vec<(String, Record)> = groups.into_iter().flatten().collect();
+    check_number(records.len())?;
     let comparison = memtide_record::compare(&records, &rules);
     publish(&comparison, &records, &outputs, strict)
 }
 
 /// Compares two groups of records; returns the exit code.
 ///
-/// Cause: Groups have no page, or `--difference` is out of range.
+/// Cause: Groups have no page, `--difference` is out of range, or a run was named twice.
+///
+/// To do: Name each run once: the scatter of a group is that of its runs.
 fn by_groups(
     matches: &ArgMatches,
     groups: &[Vec<(String, Record)>; 2],
@@ -50,6 +66,14 @@ fn by_groups(
     let difference = difference(matches)?;
     if outputs.first(OutputKind::Html).is_some() {
         return Err(Stop::usage("groups have no page; use --out json or md"));
+    }
+    let all: Vec<&(String, Record)> = groups.iter().flatten().collect();
+    for (at, (name, record)) in all.iter().enumerate() {
+        if let Some((first, _)) = all[..at].iter().find(|(_, earlier)| earlier == record) {
+            return Err(Stop::usage(format!(
+                "'{first}' and '{name}' hold the same run; name each run once"
+            )));
+        }
     }
     let names: Vec<Named> =
         matches.get_many::<Named>("figures").into_iter().flatten().copied().collect();
@@ -71,14 +95,14 @@ fn by_groups(
 ///
 /// Cause: One record was named, or more than a table has columns.
 ///
-/// To do: Name two or more, name fewer, or add the records of one kind up with `memtide merge`.
+/// To do: Name two or more, name fewer, or write `--` between two groups of records.
 fn check_number(count: usize) -> Result<(), Stop> {
     match count {
         ..2 => Err(Stop::usage("one record cannot be compared; name a second RECORD")),
         2..=RECORDS_MAX => Ok(()),
         _ => Err(Stop::usage(format!(
-            "{count} records are too many to compare; name at most {RECORDS_MAX}, or merge some \
-             with memtide merge"
+            "{count} records are too many to compare one by one; name at most {RECORDS_MAX}, or \
+             write -- between two groups"
         ))),
     }
 }
@@ -102,19 +126,20 @@ fn check_kinds(outputs: &Outputs) -> Result<(), Stop> {
     }
 }
 
-/// Reads a record.
+/// Reads a record, or all of those that `run --repeat` wrote to one file.
 ///
 /// Cause: The file holds the steps of a search or scan, which are many runs.
 ///
 /// To do: Repeat one rate with `memtide run --json`, and compare that.
-fn record(path: &str) -> Result<(String, Record), Stop> {
-    match read(path)? {
-        Found::Run(record) => Ok((path.to_owned(), *record)),
+fn records(path: &str) -> Result<Vec<(String, Record)>, Stop> {
+    let each = read(path)?.into_iter().map(|(name, found)| match found {
+        Found::Run(record) => Ok((name, *record)),
         Found::Steps(_) => Err(Stop::usage(format!(
             "record '{path}' holds the steps of a search or scan, which cannot be compared; repeat \
              one rate with memtide run --json"
         ))),
-    }
+    });
+    each.collect()
 }
 
 /// Prints a comparison and writes its outputs; returns the exit code.
@@ -130,7 +155,7 @@ fn publish(
             OutputKind::Json => comparison.to_json(),
             #[cfg(feature = "html")]
             OutputKind::Html => comparison_page(comparison, records),
-            _ => comparison_markdown(comparison, records),
+            _ => comparison_markdown(comparison, records, strict),
         }))
     })?;
     Ok(if is_written && comparison.has_passed(strict) { 0 } else { FAILED })

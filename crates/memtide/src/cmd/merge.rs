@@ -121,7 +121,10 @@ fn read(path: &str) -> Result<Record, Stop> {
     let text = read_text(path)
         .map_err(|error| Stop::usage(format!("record '{path}' cannot be read: {error}")))?;
     Record::from_json(&text).map_err(|why| {
-        Stop::usage(format!("record '{path}': {why}; name files that memtide run --json wrote"))
+        Stop::usage(format!(
+            "record '{path}': {why}; name files that memtide run --json wrote without --repeat, \
+             whose runs memtide compare and report take as they are"
+        ))
     })
 }
 

@@ -1,13 +1,14 @@
-//! `memtide report`: the report and the outputs of an existing result: a record, or the steps of a
-//! search or scan. It measures and judges nothing.
+//! `memtide report`: the report and the outputs of an existing result: a record, the runs of
+//! `--repeat`, or the steps of a search or scan. It measures and judges nothing.
 
-use super::merge::{add_of_record, outputs, read_text, write_all};
+use super::merge::{add_of_record, open_texts, outputs, read_text, write_all};
 use crate::output::text_options;
 use clap::ArgMatches;
 use memtide_merge::check_histograms;
+use memtide_record::compare::Repeats;
 use memtide_record::steps::Steps;
 use memtide_record::{Event, Record};
-use memtide_report::{StepsText, text_for};
+use memtide_report::{StepsText, repeats_markdown, repeats_text, text_for};
 use memtide_scenario::{Goal, Output, OutputKind, Outputs, Settings};
 use memtide_session::console::{columns, show};
 use memtide_session::exit::{FAILED, Stop};
@@ -21,6 +22,13 @@ use std::path::{Path, PathBuf};
 pub(super) enum Found {
     Run(Box<Record>),
     Steps(Box<Steps>),
+}
+
+/// What a file holds.
+enum Contents {
+    One(Found),
+    /// The runs of `run --repeat`.
+    Repeats(Box<Repeats>),
 }
 
 /// Prints the report of each result, and writes the outputs of a single one.
@@ -41,12 +49,15 @@ pub(crate) fn report(matches: &ArgMatches) -> Result<u8, Stop> {
     }
     let mut code = 0;
     for (number, path) in paths.iter().enumerate() {
-        let found = read(path)?;
+        let contents = contents(path)?;
         if paths.len() > 1 {
             let gap = if number > 0 { "\n" } else { "" };
             drop(show(&format!("{gap}{path}\n")));
         }
-        code = code.max(publish(&found, &outputs)?);
+        code = code.max(match &contents {
+            Contents::One(found) => publish(found, &outputs)?,
+            Contents::Repeats(repeats) => publish_repeats(repeats, &outputs)?,
+        });
     }
     Ok(code)
 }
@@ -75,29 +86,47 @@ fn deliver(folder: &Path, outputs: &Outputs) -> Result<u8, Stop> {
     )))
 }
 
-/// Reads a record or the steps of a search or scan.
+/// Reads a record or the steps of a search or scan. Each run of a file that `run --repeat` wrote is
+/// a record of its own. Names stand beside.
+pub(super) fn read(path: &str) -> Result<Vec<(String, Found)>, Stop> {
+    Ok(match contents(path)? {
+        Contents::One(found) => vec![(path.to_owned(), found)],
+        Contents::Repeats(repeats) => {
+            let runs = repeats.runs.into_iter().enumerate();
+            let named = |(at, run)| (format!("{path} run {}", at + 1), Found::Run(Box::new(run)));
+            runs.map(named).collect()
+        }
+    })
+}
+
+/// Reads a file.
 ///
 /// Cause: The file does not exist, cannot be read or is no result.
 ///
 /// To do: Name a file that `memtide run --json` or `memtide search --json` wrote.
-pub(super) fn read(path: &str) -> Result<Found, Stop> {
+fn contents(path: &str) -> Result<Contents, Stop> {
     let text = read_text(path)
         .map_err(|error| Stop::usage(format!("record '{path}' cannot be read: {error}")))?;
     let head = &text.as_bytes()[..text.len().min(200)];
-    let is_steps = head.windows(13).any(|word| word == b"memtide.steps");
-    let found = match is_steps {
-        true => Steps::from_json(&text).map(|steps| Found::Steps(Box::new(steps))),
-        false => Record::from_json(&text).map(|record| Found::Run(Box::new(record))),
+    let is = |name: &[u8]| head.windows(name.len()).any(|word| word == name);
+    let found = if is(b"memtide.steps") {
+        Steps::from_json(&text).map(|steps| Contents::One(Found::Steps(Box::new(steps))))
+    } else if is(b"memtide.repeats") {
+        Repeats::from_json(&text).map(|repeats| Contents::Repeats(Box::new(repeats)))
+    } else {
+        Record::from_json(&text).map(|record| Contents::One(Found::Run(Box::new(record))))
     };
     let refused =
         |why| Stop::usage(format!("record '{path}': {why}; name a file that memtide --json wrote"));
     let found = found.map_err(refused)?;
-    match &found {
-        Found::Run(record) => is_consistent(record).map_err(refused)?,
-        Found::Steps(steps) => {
-            steps.steps.iter().try_for_each(|step| is_consistent(&step.record)).map_err(refused)?;
+    let checked = match &found {
+        Contents::One(Found::Run(record)) => is_consistent(record),
+        Contents::One(Found::Steps(steps)) => {
+            steps.steps.iter().try_for_each(|step| is_consistent(&step.record))
         }
-    }
+        Contents::Repeats(repeats) => repeats.runs.iter().try_for_each(is_consistent),
+    };
+    checked.map_err(refused)?;
     Ok(found)
 }
 
@@ -138,6 +167,34 @@ fn publish(found: &Found, outputs: &Outputs) -> Result<u8, Stop> {
                 outlets.on(&Event::StepsDone(steps.conclusion.clone()));
                 Ok(Vec::new())
             }
+        },
+    )?;
+    Ok(if is_written { 0 } else { FAILED })
+}
+
+/// Prints the medians of runs of one scenario and writes their outputs; returns the exit code.
+///
+/// Cause: The output is of one run, and the file holds those of `--repeat`.
+///
+/// To do: Use `--out json=FILE` or `--out md=FILE`, or name a record of one run.
+fn publish_repeats(repeats: &Repeats, outputs: &Outputs) -> Result<u8, Stop> {
+    let is_other = |output: &&Output| !matches!(output.kind, OutputKind::Json | OutputKind::Md);
+    let other = outputs.files().iter().find(is_other).map(Output::flag);
+    let explained = || outputs.explain.map(|figure| format!("--explain {figure}"));
+    if let Some(flag) = other.or_else(explained) {
+        return Err(Stop::usage(format!(
+            "{flag} shows a single run, and the file holds those of --repeat; use --out json=FILE \
+             or md=FILE, or name a record of one run"
+        )));
+    }
+    let is_written = write_all(
+        outputs,
+        || repeats_text(repeats, columns().filter(|_| !outputs.full)),
+        |outlets| {
+            Ok(open_texts(outlets, outputs, |kind| match kind {
+                OutputKind::Json => repeats.to_json(),
+                _ => repeats_markdown(repeats),
+            }))
         },
     )?;
     Ok(if is_written { 0 } else { FAILED })

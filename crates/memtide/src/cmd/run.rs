@@ -54,11 +54,11 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     }
     let task = Task::Run(if load_only { RunTask::Fill } else { RunTask::Whole });
     let front = Box::new(Native { load_only, is_simulated: false, trace: None });
+    let floors = flags::floors(matches, FloorMode::Off, &settings)?;
     #[cfg(feature = "cluster")]
     if settings.placement.agents.which.is_some() {
         return Ok(Session { settings, task, front, world: MasterWorld }.run());
     }
-    let floors = flags::floors(matches, FloorMode::Off, &settings);
     let world = HostWorld::new(division).with(floors);
     Ok(Session { settings, task, front, world }.run())
 }

@@ -10,7 +10,7 @@ use memtide_base::Rate;
 use memtide_base::choice::RateUnit;
 use memtide_record::Event;
 use memtide_record::steps::{Conclusion, CourseKind};
-use memtide_report::StepsText;
+use memtide_report::{StepsText, shell_word};
 use memtide_run::SampledServers;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsOutcome};
 use memtide_scenario::{Goal, Output, OutputKind, Outputs, Relation, Settings, Subject};
@@ -76,7 +76,7 @@ fn precision_refused(command: &str) -> &'static str {
         }
         _ => {
             "precision is not possible in a search, which measures each rate for as long as its \
-             goals need to be decided: remove it, and set resolution to narrow the answer"
+             goals need to be decided: remove it, and use a longer duration to narrow the answer"
         }
     }
 }
@@ -184,7 +184,12 @@ fn perform(
         Some("anew") => Data::Anew,
         _ => Data::Kept,
     };
-    let (aim, counts_own, command) = (Aim::Goals, false, command((matches, is_simulated), kind));
+    // Agents have flags and keys that no file of a scenario holds.
+    let command = match settings.placement.agents.which.is_some() {
+        true => String::new(),
+        false => command((matches, is_simulated), kind),
+    };
+    let (aim, counts_own) = (Aim::Goals, false);
     let task = Task::Steps(Steps { course, aim, data, steps_max, counts_own, command });
     let goals = settings.scenario.goals.iter().map(Goal::to_string).collect();
     let trace = if is_simulated { sim::trace(matches) } else { None };
@@ -193,12 +198,13 @@ fn perform(
         let world = sim::world(matches, &settings)?;
         return Ok(Session { settings, task, front, world }.run());
     }
+    let usual = if kind == CourseKind::Search { FloorMode::Kept } else { FloorMode::Off };
+    let floors = flags::floors(matches, usual, &settings)?;
     #[cfg(feature = "cluster")]
     if settings.placement.agents.which.is_some() {
         return Ok(Session { settings, task, front, world: MasterWorld }.run());
     }
-    let usual = if kind == CourseKind::Search { FloorMode::Kept } else { FloorMode::Off };
-    let world = HostWorld::new(None).with(flags::floors(matches, usual, &settings));
+    let world = HostWorld::new(None).with(floors);
     Ok(Session { settings, task, front, world }.run())
 }
 
@@ -215,7 +221,7 @@ fn command((matches, is_simulated): (&ArgMatches, bool), kind: CourseKind) -> St
     let flag = |name: &&&str| matches.value_source(name) == Some(ValueSource::CommandLine);
     let words = own.iter().chain(world).filter(flag).filter_map(|name| {
         let word = matches.get_raw(name)?.next_back()?;
-        Some(format!(" --{name} {}", word.to_string_lossy()))
+        Some(format!(" --{name} {}", shell_word(&word.to_string_lossy())))
     });
     format!("memtide {sim}{} scenario.toml", kind.name()) + &words.collect::<String>()
 }
@@ -269,10 +275,11 @@ impl Front for NativeSteps {
         if let Some(failure) = failure {
             return Err(failure.clone().into());
         }
-        let answer = conclusion.answer.and_then(|answer| answer.rate_per_s);
-        let answer = answer.map(|per_s| Rate::new(per_s, settings.scenario.rate_unit));
+        let ends = conclusion.answer.map(|answer| [answer.rate_per_s, answer.missed_per_s]);
+        let mut ends = ends.into_iter().flatten().flatten();
+        let unit = settings.scenario.rate_unit;
         let doubtful = match self.kind {
-            CourseKind::Search => answer.is_some_and(|rate| ended.doubted.contains(&rate)),
+            CourseKind::Search => ends.any(|per_s| ended.doubted.contains(&Rate::new(per_s, unit))),
             CourseKind::Scan => !ended.doubted.is_empty(),
         };
         Ok(match conclusion.exit {
@@ -335,3 +342,6 @@ impl Sink for StepsTable {
         |event| matches!(event, Event::StepDone(_) | Event::StepsDone(_))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,11 @@ use memtide_record::compare::Named;
 /// Meaning of the exit codes of a trial.
 const EXIT_CODES: [(u8, &str); 5] = [
     (0, "done, whatever the answer is"),
-    (1, "an output could not be written, or a command before a run failed"),
+    (
+        1,
+        "a value was wrong, --abort-on ended a run, a command before a run failed, or an output \
+         could not be written",
+    ),
     (2, "the command line, environment or scenario is wrong; nothing was sent"),
     (3, "a server cannot be reached, refused the fill, or was lost"),
     (130, "interrupted; the pairs so far are shown"),
@@ -42,7 +46,7 @@ fn arms() -> [Arg; 4] {
             .long_help(
                 "Fields of a scenario as NAME=VALUE, separated by spaces, such as 'server=cache2 \
                  protocol=binary'. They override flags and files. Repeat the flag for a value with \
-                 spaces.",
+                 spaces, such as 'before=verbosity 1'. A list takes all its values.",
             )
     };
     let before = |name: &'static str, help: &'static str| {

@@ -156,13 +156,20 @@ fn run_command(length: Length) -> Command {
 }
 
 /// The floors of a scenario, if the command line or the command's `usual` mode wants them.
+///
+/// # Errors
+/// If a floor is asked for and agents make the load: a floor is that of the machine that makes it.
 pub(crate) fn floors(
     matches: &ArgMatches,
     usual: FloorMode,
     settings: &Settings,
-) -> Option<Floors> {
-    let word = matches.try_get_one::<String>("floor").ok().flatten();
-    Floors::new(word.map(String::as_str), usual, settings)
+) -> Result<Option<Floors>, Stop> {
+    let word = matches.try_get_one::<String>("floor").ok().flatten().map(String::as_str);
+    let is_by_agents = settings.placement.agents.which.is_some();
+    if is_by_agents && word.is_some_and(|word| word != "off") {
+        return Err(Stop::usage("floor is not possible with agents: remove --floor"));
+    }
+    Ok(Floors::new(word, usual, settings).filter(|_| !is_by_agents))
 }
 
 /// The flag for the floor of a load, which is `usual` without it.

@@ -83,15 +83,18 @@ fn bounds() -> [Arg; 4] {
             .help(help)
     };
     [
-        rate("rate-min", "Lowest rate to test [default: rate-max / 100]"),
-        rate("rate-max", "Highest rate to test [default: measured peak]")
-            .long_help("Without it, a closed loop measures the maximum throughput first."),
-        option("resolution", "FRACTION", "Precision of the result, as a fraction of the rate")
+        rate("rate-min", "Lowest rate to test [default: 1% of the highest]"),
+        rate("rate-max", "Highest rate to test [default: no limit]").long_help(
+            "Without it, a closed loop measures the maximum throughput first. The search starts at \
+             four fifths of that, and goes on above it as long as the goals are met.",
+        ),
+        option("resolution", "FRACTION", "Finest distance of tested rates, as a fraction")
             .value_parser(|word: &str| units::parse_fraction(word))
             .default_value("2%")
             .long_help(
-                "The search ends when the lowest rate that missed the goals is at most this \
-                 fraction above the highest rate that met them.",
+                "The search halves the interval between the highest rate that met the goals and \
+                 the lowest that missed them until it is at most this fraction wide. Steps that \
+                 decide nothing leave it wider: longer ones (--duration) make it narrower.",
             ),
         option("steps-max", "COUNT", "End the search after this number of steps")
             .value_parser(value_parser!(u32).range(1..=10_000))

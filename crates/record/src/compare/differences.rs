@@ -7,7 +7,10 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fields that do not change how one operation is made: runs that differ only in these are alike.
-const FREE: [&str; 7] = ["server", "seed", "bind", "duration", "warmup", "ops-max", "password"];
+const FREE: [&str; 8] =
+    ["server", "seed", "gap-seed", "bind", "duration", "warmup", "ops-max", "password"];
+/// The name of the difference between open and closed loops.
+pub(super) const LOOP: &str = "loop";
 /// Settings from a server's `stats` that affect its speed.
 const SETTINGS: [&str; 4] = ["version", "threads", "limit_maxbytes", "max_connections"];
 
@@ -68,7 +71,7 @@ fn result(record: &Record) -> Words {
     let shards = record.shards.len().to_string();
     let words = [
         ("believable", verdict.to_owned()),
-        ("loop", record.loop_kind.to_string()),
+        (LOOP, record.loop_kind.to_string()),
         ("partial", partial.to_owned()),
         ("merged_from", shards),
     ];

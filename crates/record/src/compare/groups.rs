@@ -1,8 +1,10 @@
 //! Two groups of records that are no pairs (`memtide.groups/1`): per figure whether B is better
 //! than A, worse, equal or undecided, by how much runs of a group differ among themselves.
 
-use super::trial::{spoilt, value};
-use super::{Named, Rule, RuleResult, TrialFigure};
+use super::differences::{LOOP, differences};
+use super::rule::Sides;
+use super::trial::{is_overloaded, spoilt, value};
+use super::{Named, RecordPart, Rule, RuleResult, TrialFigure};
 use crate::record::{PlanRecord, Record};
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -30,8 +32,12 @@ pub struct Groups {
     pub difference: f64,
     /// The figures that are compared. All intervals together hold in 95 % of the comparisons.
     pub figures: Vec<TrialFigure>,
-    /// Records that do not count, each with the reason.
+    /// Records that count for the rate and errors alone, each with the reason.
     pub left_out: Vec<String>,
+    /// What differs between the records and may explain a change: fields of the scenario, members
+    /// of the machine, and the version of memtide.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unlike: Vec<String>,
     /// Results of the rules.
     pub rules: Vec<RuleResult>,
 }
@@ -43,36 +49,47 @@ pub fn compare_groups(
     names: &[Named],
     rules: &[Rule],
 ) -> Groups {
-    let unit = PlanRecord::common_unit(groups.iter().flatten().map(|(_, record)| &record.plan));
+    let all: Vec<&Record> = groups.iter().flatten().map(|(_, record)| record).collect();
+    let unit = PlanRecord::common_unit(all.iter().map(|record| &record.plan));
     let mut names = names.to_vec();
-    for rule in rules {
+    for rule in rules.iter().filter(|rule| rule.is_of_change()) {
         if !names.contains(&rule.subject()) {
             names.push(rule.subject());
         }
     }
     let counted = |group: &[(String, Record)], named: Named| -> Vec<f64> {
-        let records = group.iter().filter(|(_, record)| spoilt(record).is_none());
+        // Runs that count no more often had the rate and errors that they had.
+        let counts = |record: &Record| named.is_of_load() || spoilt(record).is_none();
+        let records = group.iter().filter(|(_, record)| counts(record));
         records.filter_map(|(_, record)| value(named, record, unit)).collect()
     };
-    let values = |named: Named| groups.each_ref().map(|group| counted(group, named));
+    let both = |named: Named| groups.each_ref().map(|group| counted(group, named));
     let figure = |named: &Named| {
-        let [a, b] = values(*named);
+        let [a, b] = both(*named);
         let mut figure = TrialFigure { unit: named.unit(unit), ..TrialFigure::new(named) };
-        figure.look_at_groups([&a, &b], (names.len(), difference), named.more_is_better());
+        figure.look_at_groups([&a, &b], (names.len(), difference), *named);
         figure
     };
     let figures: Vec<TrialFigure> = names.iter().map(figure).collect();
     let judged = |rule: &Rule| {
+        let of_b = || groups[1].iter().map(|(_, record)| record);
+        let sides = Sides {
+            counted: both(rule.subject()),
+            all_of_b: of_b().map(|record| value(rule.subject(), record, unit)).collect(),
+            overloaded: of_b().filter(|record| is_overloaded(record)).count(),
+            figures: names.len(),
+        };
         let at = names.iter().position(|named| *named == rule.subject());
-        let figure = &figures[at.expect("the rules' figures are among them")];
-        // A run that was not the load that was asked for still had what a rule forbids.
-        let all = groups[1].iter().filter_map(|(_, record)| value(rule.subject(), record, unit));
-        rule.judge_groups(figure, &all.collect::<Vec<_>>())
+        let unknown = TrialFigure::new(&rule.subject());
+        rule.judge_groups(at.map_or(&unknown, |at| &figures[at]), &sides)
     };
     let left_out = groups
         .iter()
         .flatten()
         .filter_map(|(name, record)| Some(format!("{name}: {}", spoilt(record)?)));
+    let unlike = differences(&all).into_iter();
+    let unlike =
+        unlike.filter(|it| it.unlike && (it.part != RecordPart::Result || it.name == LOOP));
     Groups {
         schema: GroupsName::V1,
         records: groups
@@ -80,6 +97,7 @@ pub fn compare_groups(
             .map(|group| group.iter().map(|(name, _)| name.clone()).collect()),
         difference,
         left_out: left_out.collect(),
+        unlike: unlike.map(|it| it.name).collect(),
         rules: rules.iter().map(judged).collect(),
         figures,
     }

@@ -243,17 +243,21 @@ impl Comparison {
         self.rules.iter().all(|rule| rule.passes(strict))
     }
 
-    /// In how many of 100 cases two runs of equal set-ups whose figures differ by a run effect of
-    /// 1 % would have intervals as far apart as one of these; none if none are apart.
-    pub fn by_run_effect(&self) -> Option<u32> {
+    /// The figure whose difference is explained best by a run effect of 1 %, of those whose
+    /// intervals are apart, and in how many of 100 cases two runs of equal set-ups differ as much;
+    /// none if none are apart.
+    pub fn by_run_effect(&self) -> Option<(&str, u32)> {
         let half = |[low, high]: [f64; 2]| (low > 0.0).then(|| (high / low).ln() / 2.0);
         let apart = self.figures.iter().flat_map(|row| {
             let first = row.values.first().and_then(|value| half(value.ci?));
             let others = row.values.iter().filter(|value| value.apart == Some(true));
-            others.filter_map(move |other| Some([first?, half(other.ci?)?]))
+            others.filter_map(move |other| {
+                let halves = [first?, half(other.ci?)?];
+                Some((&*row.name, paired::by_chance(other.ratio?.ln(), halves, RUN_EFFECT)))
+            })
         });
-        let shares = apart.map(|halves| paired::apart_by_chance(halves, RUN_EFFECT));
-        shares.reduce(f64::max).map(|share| (share * 100.0).round() as u32)
+        let best = apart.max_by(|(_, a), (_, b)| a.total_cmp(b));
+        best.map(|(name, share)| (name, (share * 100.0).round() as u32))
     }
 
     /// The comparison as JSON for files and pipes: indented, ending with a line break.

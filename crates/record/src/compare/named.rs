@@ -8,6 +8,9 @@ use memtide_base::units;
 use memtide_scenario::{Goal, Measure, Relation, Subject, parse_subject};
 use std::fmt;
 
+/// The widest bucket of a histogram of times: its upper end divided by its lower one.
+const BUCKET: f64 = 1.0 + 1.0 / 128.0;
+
 /// A figure, by its name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Named {
@@ -48,11 +51,13 @@ impl Named {
         }
     }
 
-    /// True if a higher figure is better: rates and what was found; not times, errors and costs.
+    /// True if a higher figure is better: rates, what was found and time without an operation; not
+    /// times, errors and costs.
     pub(super) fn more_is_better(self) -> bool {
+        const MORE: [&str; 4] = ["answered", "hits", "hit_ratio", "none_in_flight"];
         match self {
             Self::Goal(subject) => subject == Subject::Rate,
-            Self::Plain(plain) => ["answered", "hits", "hit_ratio"].contains(&plain.name),
+            Self::Plain(plain) => MORE.contains(&plain.name),
         }
     }
 
@@ -108,19 +113,62 @@ impl Named {
     pub(super) fn interval(self, record: &Record, unit: RateUnit) -> Option<[f64; 2]> {
         match self {
             Self::Goal(Subject::Rate) if unit != RateUnit::Operations => None,
+            // Like its value, that of all loads together.
+            Self::Goal(Subject::Rate) => record.rate_figure().interval,
             Self::Goal(subject) => record.judged().figure_of(subject)?.interval,
             Self::Plain(_) => None,
         }
     }
 
-    /// True if `record` kept the slices from which the interval of such a figure follows, but has
-    /// none: it knows too little of the figure.
-    pub(super) fn is_refused(self, record: &Record, unit: RateUnit) -> bool {
-        let is_sampled = match self {
+    /// The most of the figure in `record` that may be memtide's own delay, as a fraction; none if
+    /// it is unknown.
+    pub(super) fn own(self, record: &Record) -> Option<f64> {
+        match self {
+            Self::Goal(subject) => record.judged().figure_of(subject)?.own,
+            Self::Plain(_) => None,
+        }
+    }
+
+    /// The factor between neighbouring values of the figure: percentiles are the middles of a
+    /// histogram's buckets.
+    pub(super) fn step(self) -> f64 {
+        match self {
+            Self::Goal(Subject::Response { measure: Measure::Percentile(_), .. }) => BUCKET,
+            Self::Goal(_) | Self::Plain(_) => 1.0,
+        }
+    }
+
+    /// Why `record` has no interval of such a figure although it kept the slices from which one
+    /// follows, as a clause; none if it has one, or kept nothing.
+    pub(super) fn refusal(self, record: &Record, unit: RateUnit) -> Option<String> {
+        let is_refused = self.is_sampled()
+            && record.judged().has_slices()
+            && self.interval(record, unit).is_none();
+        let Self::Goal(subject) = self else { return None };
+        let reason = || record.judged().figure_of(subject)?.reason;
+        is_refused.then(|| reason().unwrap_or_else(|| "measure longer".to_owned()))
+    }
+
+    /// True if it is of times, of which a run has a sample.
+    pub(super) fn is_sampled(self) -> bool {
+        match self {
             Self::Goal(Subject::Response { measure, .. }) => measure != Measure::Max,
             Self::Goal(_) | Self::Plain(_) => false,
-        };
-        is_sampled && record.judged().has_slices() && self.interval(record, unit).is_none()
+        }
+    }
+
+    /// True if a run knows it without error: what it counted, not what it sampled.
+    pub(super) const fn is_exact(self) -> bool {
+        match self {
+            Self::Goal(subject) => matches!(subject, Subject::Errors),
+            Self::Plain(plain) => matches!(plain.unit, Unit::Count),
+        }
+    }
+
+    /// True if such a figure says itself whether a run was the load that was asked for, so that
+    /// runs that were not say most about it.
+    pub(super) const fn is_of_load(self) -> bool {
+        matches!(self, Self::Goal(Subject::Rate | Subject::Errors))
     }
 
     /// The figure of one record, a rate in its own unit; none if it is unknown.

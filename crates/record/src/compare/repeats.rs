@@ -1,7 +1,7 @@
 //! Several runs of one scenario (`memtide.repeats/1`): their records, and for each figure the
 //! median with its interval, and the spread between runs beside the error that each run knows.
 
-use super::trial::{spoilt, value};
+use super::trial::{is_overloaded, spoilt, value};
 use super::{Named, Unit};
 use crate::record::{GoalResult, PlanRecord, Record};
 use memtide_base::choice::RateUnit;
@@ -75,6 +75,9 @@ pub struct RepeatedGoal {
     pub goal: String,
     /// Met or missed if all of the median's interval says so, else undecided.
     pub result: GoalResult,
+    /// Number of runs that it was judged by.
+    #[serde(default)]
+    pub runs: u64,
 }
 
 impl Repeats {
@@ -115,14 +118,17 @@ impl Repeats {
         self.counted().filter_map(|it| value(named, it, unit)).collect()
     }
 
-    /// The goal, judged by the interval of the median; if there is none, by all runs. Errors are
-    /// often why a run does not count, so all runs are judged by theirs.
+    /// The goal, judged by the interval of the median; if there is none, by all runs. A run whose
+    /// servers did not carry the load is why a goal is missed, so it counts here; errors are often
+    /// why a run does not count, so all runs are judged by theirs.
     fn goal(&self, goal: &Goal, unit: RateUnit) -> RepeatedGoal {
         let named = Named::Goal(goal.subject);
-        let values = match goal.subject {
-            Subject::Errors => self.runs.iter().filter_map(|it| value(named, it, unit)).collect(),
-            _ => self.values(named, unit),
+        let counts = |record: &&Record| {
+            goal.subject == Subject::Errors || spoilt(record).is_none() || is_overloaded(record)
         };
+        let runs = self.runs.iter().filter(counts);
+        let values: Vec<f64> = runs.filter_map(|it| value(named, it, unit)).collect();
+        let runs = values.len() as u64;
         let ends = Repeated::of(&values).map_or(values, |it| it.range.to_vec());
         let holds = |end: &f64| goal.relation.holds(*end, goal.bound);
         let result = match (ends.iter().all(holds), ends.iter().any(holds)) {
@@ -131,7 +137,7 @@ impl Repeats {
             (_, false) => GoalResult::Missed,
             _ => GoalResult::Undecided,
         };
-        RepeatedGoal { goal: goal.to_string(), result }
+        RepeatedGoal { goal: goal.to_string(), result, runs }
     }
 
     fn figure(&self, named: Named, unit: RateUnit) -> RepeatedFigure {
@@ -155,6 +161,16 @@ impl Repeats {
             within: Some(mean.sqrt()).filter(|error| error.is_finite()),
             unsteady: repeated.is_some_and(|it| it.is_unsteady(&errors)),
         }
+    }
+
+    /// Reads what [`Self::to_json`] wrote.
+    ///
+    /// # Errors
+    /// If the text is not JSON of this format; the clause names the place.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        let mut repeats: Self = crate::record::read_json("the runs of one scenario", text)?;
+        repeats.runs.iter_mut().for_each(Record::shorten);
+        Ok(repeats)
     }
 
     /// The runs as JSON for files and pipes: indented, ending with a line break.

@@ -6,6 +6,7 @@ use crate::judge::Measured;
 use crate::record::{PlanRecord, Record};
 use memtide_base::choice::RateUnit;
 use memtide_base::units;
+use memtide_belief::paired;
 use memtide_scenario::{Goal, Relation};
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +14,7 @@ use std::str::FromStr;
 /// Runs of equal set-ups differ by this factor at most, nearly always: fresh connections, memory.
 const RUN_EFFECT: f64 = 1.05;
 const ONE_RUN_EACH: &str = "one run each does not tell; use memtide ab";
-const NO_INTERVAL: &str = "a run had too few operations to know it; measure longer";
+const BY_VALUE: &str = "by the values alone, because a record has no interval of it";
 const GRAMMAR: &str = "a rule such as all.p99>+5%, rate<-3%, hit_ratio<95% or server_cpu>+10%";
 
 /// A rule; a comparison fails if its condition is true.
@@ -33,6 +34,18 @@ enum Bound {
     Change(f64),
     /// The figure itself.
     Figure(f64),
+}
+
+/// What a rule must know of both groups beside the figure that it is about.
+pub(super) struct Sides {
+    /// The figure in the runs of A and of B that count.
+    pub(super) counted: [Vec<f64>; 2],
+    /// The figure in all runs of B; none where it is unknown.
+    pub(super) all_of_b: Vec<Option<f64>>,
+    /// Runs of B whose servers did not carry the load.
+    pub(super) overloaded: usize,
+    /// Number of figures that are looked at.
+    pub(super) figures: usize,
 }
 
 impl FromStr for Rule {
@@ -102,27 +115,49 @@ impl Rule {
         self.subject
     }
 
+    /// True if it is about the change since the first record, not about the figure itself.
+    pub(super) const fn is_of_change(&self) -> bool {
+        !matches!(self.bound, Bound::Figure(_))
+    }
+
     /// Judges the rule for `other`, the record with this letter.
     pub(super) fn judge(&self, letter: char, first: &Record, other: &Record) -> RuleResult {
         let unit = PlanRecord::common_unit([&first.plan, &other.plan].into_iter());
         let [was, is] = [first, other].map(|record| self.subject.of(record, unit));
-        let intervals = [first, other].map(|record| self.subject.interval(record, unit));
-        let (result, change, why) = match self.compare(was, is, letter, unit) {
-            (by_value @ (RuleOutcome::Passed | RuleOutcome::Failed), change, why) => {
-                match self.established(intervals) {
-                    Some(RuleOutcome::Undecided) => {
-                        (RuleOutcome::Undecided, change, format!("{why}; {ONE_RUN_EACH}"))
-                    }
-                    Some(outcome) => (outcome, change, why),
-                    None if [first, other].iter().any(|it| self.subject.is_refused(it, unit)) => {
-                        (RuleOutcome::Undecided, change, format!("{why}; {NO_INTERVAL}"))
-                    }
-                    None => (by_value, change, why),
-                }
+        // What is not answered is longer than all that is, without any interval.
+        let is_sure =
+            is == Measured::Unanswered || self.is_of_change() && was == Measured::Unanswered;
+        let (by_value, change, why) = self.compare(was, is, letter, unit);
+        let (result, why) = match by_value {
+            RuleOutcome::Passed | RuleOutcome::Failed if !is_sure => {
+                self.by_intervals(by_value, why, [first, other], unit)
             }
-            unknown => unknown,
+            _ => (by_value, why),
         };
         RuleResult { rule: self.to_string(), record: letter, result, change, why }
+    }
+
+    /// The result by the intervals of one run each, with the reason; `by_value` if they have none.
+    fn by_intervals(
+        &self,
+        by_value: RuleOutcome,
+        why: String,
+        records: [&Record; 2],
+        unit: RateUnit,
+    ) -> (RuleOutcome, String) {
+        let intervals = records.map(|record| self.subject.interval(record, unit));
+        let refusal = records.into_iter().find_map(|record| self.subject.refusal(record, unit));
+        match (self.established(intervals), refusal) {
+            (Some(RuleOutcome::Undecided), _) => {
+                (RuleOutcome::Undecided, format!("{why}; {ONE_RUN_EACH}"))
+            }
+            (Some(outcome), _) => (outcome, why),
+            (None, Some(refusal)) => {
+                (RuleOutcome::Undecided, format!("{why}; a run knows it too little: {refusal}"))
+            }
+            (None, None) if self.subject.is_sampled() => (by_value, format!("{why}; {BY_VALUE}")),
+            (None, None) => (by_value, why),
+        }
     }
 
     /// What the intervals of one run each establish; none if either has none.
@@ -132,20 +167,27 @@ impl Rule {
         let range = match self.bound {
             Bound::Figure(_) => [is_low, is_high],
             Bound::Share(_) => {
-                let [low, high] = was.filter(|[low, _]| *low > 0.0)?;
-                [is_low / high / RUN_EFFECT - 1.0, is_high / low * RUN_EFFECT - 1.0]
+                let [low, high] = was.filter(|[_, high]| *high > 0.0)?;
+                // A range that begins at 0 does not say how much larger another one is at most.
+                let most = if low > 0.0 { is_high / low } else { f64::INFINITY };
+                [is_low / high / RUN_EFFECT - 1.0, most * RUN_EFFECT - 1.0]
             }
             Bound::Change(_) => {
                 let [low, high] = was?;
                 [is_low / RUN_EFFECT - high, is_high * RUN_EFFECT - low]
             }
         };
-        Some(self.over(range))
+        Some(self.over(range, self.number()))
     }
 
-    /// The outcome if the quantity that the rule compares lies in this range.
-    fn over(&self, range: [f64; 2]) -> RuleOutcome {
-        let (Bound::Share(bound) | Bound::Change(bound) | Bound::Figure(bound)) = self.bound;
+    /// The number of the bound.
+    const fn number(&self) -> f64 {
+        let (Bound::Share(number) | Bound::Change(number) | Bound::Figure(number)) = self.bound;
+        number
+    }
+
+    /// The outcome if the quantity that is compared with `bound` lies in this range.
+    fn over(&self, range: [f64; 2], bound: f64) -> RuleOutcome {
         match range.map(|end| self.relation.holds(end, bound)) {
             [true, true] => RuleOutcome::Failed,
             [false, false] => RuleOutcome::Passed,
@@ -153,33 +195,84 @@ impl Rule {
         }
     }
 
-    /// Judges the rule for group B by the figure's change since group A, whose medians and range
-    /// are known from several runs each; a bound on the figure itself by all runs `of_b`.
-    pub(super) fn judge_groups(&self, figure: &TrialFigure, of_b: &[f64]) -> RuleResult {
-        let least = of_b.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = of_b.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let range = match (self.bound, figure.range, figure.medians[0]) {
-            (Bound::Figure(_), ..) if !of_b.is_empty() => Some([least, most]),
-            (Bound::Share(_), range, _) => range,
-            (Bound::Change(_), Some(range), Some(was)) => Some(range.map(|end| end * was)),
-            _ => None,
-        };
-        let word = |[low, high]: [f64; 2]| {
-            let [low, high] = [low, high].map(|end| units::format_change(end, 1));
-            format!("{low} to {high} compared with A, by {} runs each or more", figure.pairs)
-        };
-        let (result, why) = match (range, figure.range) {
-            (None, _) => {
-                let why = match figure.pairs {
-                    0 | 1 => "it is not known in two runs of each group",
-                    _ => "it is 0 in some runs, or was not answered, so no ratio says how much",
-                };
-                (RuleOutcome::Missing, why.to_owned())
-            }
-            (Some(range), Some(change)) => (self.over(range), word(change)),
-            (Some(range), None) => (self.over(range), "by every run of B".to_owned()),
+    /// Judges the rule for group B: a change by the range of `figure`, a bound on the figure itself
+    /// by all runs of B.
+    pub(super) fn judge_groups(&self, figure: &TrialFigure, sides: &Sides) -> RuleResult {
+        let (result, why) = match self.is_of_change() {
+            true => self.judge_change(figure, sides),
+            false => self.bound_all(&sides.all_of_b),
         };
         RuleResult { rule: self.to_string(), record: 'B', result, change: figure.change, why }
+    }
+
+    /// A bound on the figure itself, in all runs of B; none where it is unknown.
+    fn bound_all(&self, of_b: &[Option<f64>]) -> (RuleOutcome, String) {
+        let known: Option<Vec<f64>> = of_b.iter().copied().collect();
+        let Some(values) = known.filter(|values| !values.is_empty()) else {
+            return (RuleOutcome::Missing, "a run of B does not know it".to_owned());
+        };
+        let breaks = |value: &&f64| self.relation.holds(**value, self.number());
+        // What was counted, or not answered, is no matter of chance.
+        let is_certain = |value: &f64| self.subject.is_exact() || value.is_infinite();
+        let broken: Vec<&f64> = values.iter().filter(breaks).collect();
+        let result = match broken.len() {
+            0 => RuleOutcome::Passed,
+            all if all == values.len() => RuleOutcome::Failed,
+            _ if broken.iter().any(|value| is_certain(value)) => RuleOutcome::Failed,
+            _ => RuleOutcome::Undecided,
+        };
+        (result, format!("it is so in {} of {} runs of B", broken.len(), values.len()))
+    }
+
+    /// A bound on the change since group A.
+    fn judge_change(&self, figure: &TrialFigure, sides: &Sides) -> (RuleOutcome, String) {
+        let (result, why) = match (figure.range, figure.medians[0]) {
+            (Some(range), Some(was)) => {
+                let factor = if matches!(self.bound, Bound::Change(_)) { was } else { 1.0 };
+                let [low, high] = range.map(|end| units::format_change(end, 1));
+                let runs = figure.pairs;
+                let why = format!("{low} to {high} compared with A, by {runs} runs each or more");
+                (self.over(range.map(|end| end * factor), self.number()), why)
+            }
+            _ => match self.by_means(&sides.counted, sides.figures) {
+                Some(judged) => judged,
+                None if figure.pairs < 2 => {
+                    let why = "it is not known in two runs of each group";
+                    return (RuleOutcome::Missing, why.to_owned());
+                }
+                None => {
+                    let why = "its operations were not answered in some runs";
+                    return (RuleOutcome::Missing, why.to_owned());
+                }
+            },
+        };
+        let (count, overloaded) = (sides.all_of_b.len(), sides.overloaded);
+        match result {
+            // The runs that carried the load say nothing good of those that did not.
+            RuleOutcome::Passed if overloaded > 0 && !self.subject.is_of_load() => {
+                let why =
+                    format!("{why}; {overloaded} of {count} runs of B did not carry the load");
+                (RuleOutcome::Undecided, why)
+            }
+            RuleOutcome::Passed if sides.all_of_b.contains(&None) => {
+                (RuleOutcome::Undecided, format!("{why}; a run of B does not know it"))
+            }
+            result => (result, why),
+        }
+    }
+
+    /// A bound on the change by the groups' means, for figures that are 0 in some runs; none if it
+    /// is not known.
+    fn by_means(&self, [a, b]: &[Vec<f64>; 2], figures: usize) -> Option<(RuleOutcome, String)> {
+        // B is more than a share above A if it is more than that factor times A.
+        let (factor, bound) = match self.bound {
+            Bound::Share(share) => (1.0 + share, 0.0),
+            Bound::Change(number) | Bound::Figure(number) => (1.0, number),
+        };
+        let result = self.over(paired::contrast(a, b, factor, figures)?, bound);
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let [a, b] = [a, b].map(|values| self.subject.word(mean(values), RateUnit::Operations));
+        Some((result, format!("it is {a} in A and {b} in B on average, and 0 in some runs")))
     }
 
     fn compare(

@@ -6,7 +6,8 @@ mod table;
 use super::*;
 use crate::record::tests::sample;
 use crate::record::{
-    Believable, Check, CheckKind, CheckResult, PlannedServer, ServerLoad, ServerReport, Slicing,
+    Believable, Check, CheckKind, CheckResult, Missing, Percentile, PlannedServer, ServerLoad,
+    ServerReport, Slicing,
 };
 use memtide_scenario::Kind;
 use serde_json::json;
@@ -315,6 +316,124 @@ fn a_figure_whose_interval_is_refused_is_undecided_by_one_run_each() {
     assert_ne!(outcome(true, "all.max>0s"), RuleOutcome::Undecided, "it has no interval");
 }
 
+/// A record whose 99th percentile falls among operations that were not answered.
+fn unanswered() -> Record {
+    let [_, (_, mut record)] = both(|record| record.slicing = Some(Slicing::default()));
+    let all = record.response.get_mut(&Kind::All).unwrap();
+    all.count += 100;
+    all.unanswered += 100;
+    all.set_percentile(Percentile::P99, Err(Missing::Unanswered));
+    record
+}
+
+#[test]
+fn a_percentile_among_unanswered_operations_fails_without_an_interval() {
+    let records = [timed(1e6, 1e4), unanswered()].map(|it| (String::new(), it));
+    for rule in ["all.p99>+5%", "all.p99>2ms"] {
+        assert_eq!(judged(rule, &records).result, RuleOutcome::Failed, "{rule}");
+    }
+}
+
+#[test]
+fn the_rate_of_all_loads_is_judged_not_the_masters_own() {
+    let mut records = both(|_| ());
+    for ((_, record), rate) in records.iter_mut().zip([100e3, 50e3]) {
+        let mut own = record.clone();
+        for (record, rate) in [(&mut *record, rate), (&mut own, 1e3)] {
+            record.rate.achieved_per_s = rate;
+            record.rate.achieved_ci_low_per_s = Some(rate * 0.99);
+            record.rate.achieved_ci_high_per_s = Some(rate * 1.01);
+        }
+        record.own = Some(Box::new(own));
+    }
+    assert_eq!(judged("rate<-10%", &records).result, RuleOutcome::Failed);
+    assert_eq!(judged("rate<40k", &records).result, RuleOutcome::Passed);
+}
+
+#[test]
+fn a_bound_on_groups_is_about_every_run() {
+    let group = |records: Vec<Record>| -> Vec<(String, Record)> {
+        records.into_iter().map(|record| (String::new(), record)).collect()
+    };
+    let failing = |failed: u64| {
+        let mut record = timed(1e6, 1e3);
+        record.totals.intended = 1_000;
+        record.totals.answered = 1_000 - failed;
+        record.totals.timed_out = failed;
+        record
+    };
+    let outcome = |b: Vec<Record>, word: &str| {
+        let groups = [group(vec![failing(0), failing(0)]), group(b)];
+        compare_groups(&groups, 0.05, &[], &[word.parse().unwrap()]).rules.remove(0)
+    };
+    let one = outcome(vec![failing(0), failing(0), failing(500)], "errors>0.1%");
+    assert_eq!(one.result, RuleOutcome::Failed, "{one:?}");
+    assert_eq!(one.why, "it is so in 1 of 3 runs of B");
+    assert_eq!(outcome(vec![failing(0); 2], "errors>0.1%").result, RuleOutcome::Passed);
+    let unknown = outcome(vec![failing(0), Record::default()], "all.mean>1h");
+    assert_eq!(unknown.result, RuleOutcome::Missing, "{unknown:?}");
+    // Where some runs have none, the means decide.
+    let missing = |misses: u64| {
+        let mut record = failing(0);
+        record.totals.misses = misses;
+        record
+    };
+    let some = outcome(vec![missing(900), missing(1_000), missing(950)], "misses>+500");
+    assert_eq!(some.result, RuleOutcome::Failed, "{some:?}");
+}
+
+#[test]
+fn a_rate_that_one_arm_does_not_carry_is_worse() {
+    let carrying = |rate: f64, result: CheckResult| {
+        let mut record = timed(1e6, 1e3);
+        record.rate.achieved_per_s = rate;
+        let check = Check {
+            code: CheckKind::Rate,
+            result,
+            message: "the rate".to_owned(),
+            measured: None,
+            allowed: None,
+        };
+        record.believable = Believable::from_checks(vec![check]);
+        record
+    };
+    let names = ["all.mean", "rate"].map(|name| Named::parse(name).unwrap());
+    let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], 0.05, &names);
+    for pair in 0..6 {
+        assert!(!trial.is_not_carried(), "after {pair} pairs");
+        let b = carrying(6e4 + f64::from(pair), CheckResult::Failed);
+        trial.add('A', 1, &[carrying(1e5, CheckResult::Passed), b]);
+    }
+    assert!(trial.is_not_carried());
+    assert_eq!((trial.short(), trial.left_out()), ([0, 6], 6));
+    let findings: Vec<_> = trial.figures.iter().map(|figure| figure.finding).collect();
+    assert_eq!(findings, [TrialFinding::Undecided, TrialFinding::Worse]);
+    // The pairs that both carried speak for the arm that often did not.
+    for _ in 0..6 {
+        let same = carrying(1e5, CheckResult::Passed);
+        trial.add('A', 1, &[same.clone(), same]);
+    }
+    assert_eq!(trial.figures[0].pairs, 6);
+    assert_eq!(trial.figures[0].finding, TrialFinding::Undecided);
+}
+
+#[test]
+fn memtides_own_trouble_is_told_before_the_rate() {
+    let check = |code| Check {
+        code,
+        result: CheckResult::Failed,
+        message: format!("{code:?}"),
+        measured: None,
+        allowed: None,
+    };
+    let mut record = timed(1e6, 1e3);
+    let checks = vec![check(CheckKind::Rate), check(CheckKind::WorkerBusy)];
+    record.believable = Believable::from_checks(checks);
+    let trial = trial_of("all.mean", &[[timed(1e6, 1e3), record]]);
+    assert_eq!(trial.pairs[0].left_out.as_deref(), Some("B: WorkerBusy"));
+    assert_eq!(trial.short(), [0, 0]);
+}
+
 /// A trial of these means of A and B, one pair each.
 fn trial_of(figure: &str, pairs: &[[Record; 2]]) -> Trial {
     let names = [Named::parse(figure).unwrap()];
@@ -395,17 +514,19 @@ fn one_run_each_never_establishes_a_difference_of_equal_set_ups() {
         timed(1e6 * (0.01 * normal).exp(), 3e3)
     };
     let rules = ["all.mean>+0%", "all.mean<-0%"].map(|rule| rule.parse().unwrap());
-    let mut apart = 0;
+    let (mut apart, mut often) = (0, 0);
     for _ in 0..200 {
         let records = [mean(), mean()].map(|record| (String::new(), record));
         let comparison = compare(&records, &rules);
         let found = comparison.rules.iter().any(|rule| rule.result == RuleOutcome::Failed);
         assert!(!found, "{:?}", comparison.rules);
-        if let Some(cases) = comparison.by_run_effect() {
+        if let Some((figure, cases)) = comparison.by_run_effect() {
             apart += 1;
-            assert!(cases > 20, "it says how often that is chance: {cases}");
+            often += u32::from(cases > 20);
+            assert_eq!(figure, "all.mean");
         }
     }
+    assert!(often > apart / 2, "it says how often that is chance: {often} of {apart}");
     assert!(apart > 20, "the intervals alone would have called {apart} of 200 different");
 }
 

@@ -3,7 +3,9 @@
 
 use super::{Named, Unit};
 use crate::judge::Measured;
-use crate::record::{Check, CheckKind, FloorRecord, Percentile, PlanRecord, Record, Verdict};
+use crate::record::{
+    Check, CheckKind, CheckResult, FloorRecord, Percentile, PlanRecord, Record, Verdict,
+};
 use memtide_base::choice::RateUnit;
 use memtide_belief::Paired;
 use memtide_belief::machine::Spoiler;
@@ -47,9 +49,16 @@ pub struct Trial {
     pub unlike: Option<String>,
     /// Why there are no more pairs; none while the trial runs.
     pub ended_by: Option<TrialEnd>,
+    /// Which run failed, and in which pair; none unless one ended the trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
     /// The figures by their names.
     #[serde(skip)]
     names: Vec<Named>,
+    /// The part of each figure that may be memtide's own delay, in both arms of the pairs that
+    /// count.
+    #[serde(skip)]
+    owns: Vec<[Vec<f64>; 2]>,
 }
 
 /// A run of each arm, one after the other, with the same arrivals.
@@ -64,6 +73,10 @@ pub struct Pair {
     pub values: [Vec<Option<f64>>; 2],
     /// Why the pair does not count: one of its runs was not the load that was asked for.
     pub left_out: Option<String>,
+    /// The arms whose servers did not carry the load, if that is the only reason: A, B. The rate of
+    /// such a pair counts.
+    #[serde(default)]
+    pub short: [bool; 2],
     /// What to do about it; none if that is unknown, or the pair counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
@@ -89,6 +102,13 @@ pub struct TrialFigure {
     pub visible: Option<f64>,
     /// The answer.
     pub finding: TrialFinding,
+    /// The most of the figure that may be memtide's own delay, in each arm, as a fraction: the
+    /// median of the pairs; none if unknown.
+    #[serde(default)]
+    pub own: [Option<f64>; 2],
+    /// Why no pair has the figure; none if one has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
 }
 
 /// Result of a trial for a figure of arm B.
@@ -113,6 +133,8 @@ pub enum TrialFinding {
 pub enum TrialEnd {
     /// Each figure is exact enough.
     Exact,
+    /// In none of the first pairs did both arms carry the load.
+    NotCarried,
     /// The time is over.
     Time,
     /// The user interrupted it.
@@ -133,7 +155,9 @@ impl Trial {
             floors: None,
             unlike: None,
             ended_by: None,
+            failed: None,
             names: names.to_vec(),
+            owns: vec![[Vec::new(), Vec::new()]; names.len()],
         }
     }
 
@@ -149,26 +173,76 @@ impl Trial {
             .find_map(|(arm, record)| Some((format!("{arm}: {}", spoilt(record)?), record)));
         let remedy = spoilt.as_ref().and_then(|(_, record)| remedy(record));
         let left_out = spoilt.map(|(why, _)| why);
+        let overloaded = records.each_ref().map(is_overloaded);
+        let is_told = records.iter().all(|record| spoiling(record).is_none_or(is_of_servers));
+        let short = overloaded.map(|is_short| is_short && is_told);
         if let [Some(a), Some(b)] = records.each_ref().map(|record| record.floor.clone()) {
             self.floors = Some([a, b]);
         }
         self.unlike = unlike(&records[0].plan, &records[1].plan).or(self.unlike.take());
-        self.pairs.push(Pair { first, seed, values, left_out, remedy });
-        for (at, named) in self.names.iter().enumerate() {
-            self.figures[at].unit = named.unit(unit);
-            let counted = self.pairs.iter().filter(|pair| pair.left_out.is_none());
-            let both = counted.filter_map(|Pair { values: [a, b], .. }| Some((a[at]?, b[at]?)));
-            let (a, b): (Vec<f64>, Vec<f64>) = both.unzip();
-            let more_is_better = named.more_is_better();
-            self.figures[at].look(&a, &b, (self.names.len(), self.difference), more_is_better);
+        for (named, owns) in self.names.iter().zip(&mut self.owns) {
+            let own = records.each_ref().map(|record| named.own(record));
+            for (owns, own) in owns.iter_mut().zip(own).filter(|_| left_out.is_none()) {
+                owns.extend(own);
+            }
         }
+        self.pairs.push(Pair { first, seed, values, left_out, short, remedy });
+        for at in 0..self.names.len() {
+            self.look(at, records, unit);
+        }
+    }
+
+    /// Looks at the figure at this position anew, after a pair of these records.
+    fn look(&mut self, at: usize, records: &[Record; 2], unit: RateUnit) {
+        let named = self.names[at];
+        let is_of_load = named.is_of_load();
+        let counts = |pair: &&Pair| pair.left_out.is_none() || is_of_load && pair.is_short();
+        let counted = self.pairs.iter().filter(counts);
+        let both = counted.filter_map(|Pair { values: [a, b], .. }| Some((a[at]?, b[at]?)));
+        let (a, b): (Vec<f64>, Vec<f64>) = both.unzip();
+        let looks = (self.names.len(), self.difference);
+        let figure = &mut self.figures[at];
+        figure.unit = named.unit(unit);
+        figure.look(&a, &b, looks, named);
+        figure.own = self.owns[at].each_ref().map(|owns| median(owns));
+        let missing = records.iter().find_map(|record| match named.of(record, unit) {
+            Measured::Missing(why) => Some(why),
+            _ => None,
+        });
+        figure.missing = missing.filter(|_| figure.pairs == 0);
+        // The pairs that both carried are the best of the arm that often did not.
+        let [a_short, b_short] = self.short();
+        let is_picked = match self.figures[at].finding {
+            _ if is_of_load => false,
+            TrialFinding::Equal => a_short != b_short,
+            TrialFinding::Better => b_short > a_short,
+            TrialFinding::Worse => a_short > b_short,
+            TrialFinding::Undecided => false,
+        };
+        if is_picked {
+            self.figures[at].finding = TrialFinding::Undecided;
+        }
+    }
+
+    /// Pairs in which the servers of A and of B did not carry the load.
+    pub fn short(&self) -> [usize; 2] {
+        [0, 1].map(|arm: usize| self.pairs.iter().filter(|pair| pair.short[arm]).count())
+    }
+
+    /// True once the fewest pairs that end a trial ran, and in none of them did both arms carry the
+    /// load: more would not tell.
+    pub fn is_not_carried(&self) -> bool {
+        self.pairs.len() >= PAIRS_MIN && self.pairs.iter().all(Pair::is_short)
     }
 
     /// True once more pairs are not needed to find the asked difference in any figure.
     pub fn is_exact(&self) -> bool {
+        // What no pair has, no further one will have.
+        let is_hopeless =
+            |figure: &TrialFigure| figure.missing.is_some() && self.pairs.len() >= PAIRS_MIN;
         self.figures.iter().all(|figure| {
             let is_visible = figure.visible.is_some_and(|visible| visible <= self.difference);
-            is_visible && figure.pairs as usize >= PAIRS_MIN
+            is_visible && figure.pairs as usize >= PAIRS_MIN || is_hopeless(figure)
         })
     }
 
@@ -199,6 +273,13 @@ impl Trial {
     }
 }
 
+impl Pair {
+    /// True if servers did not carry the load, and nothing else is wrong.
+    fn is_short(&self) -> bool {
+        self.short.contains(&true)
+    }
+}
+
 impl TrialFigure {
     /// A figure of which nothing is known yet.
     pub(super) fn new(named: &Named) -> Self {
@@ -211,23 +292,20 @@ impl TrialFigure {
             range: None,
             visible: None,
             finding: TrialFinding::Undecided,
+            own: [None; 2],
+            missing: None,
         }
     }
 
     /// Compares the values of both arms, pair by pair.
-    fn look(
-        &mut self,
-        a: &[f64],
-        b: &[f64],
-        (figures, difference): (usize, f64),
-        more_is_better: bool,
-    ) {
+    fn look(&mut self, a: &[f64], b: &[f64], (figures, difference): (usize, f64), named: Named) {
         self.medians = [median(a), median(b)];
         // Two zeros are equal.
         let ratio = |(a, b): (&f64, &f64)| if a == b && a.is_finite() { 1.0 } else { b / a };
         let ratios: Vec<f64> = a.iter().zip(b).map(ratio).collect();
         self.pairs = a.len() as u64;
-        self.set(Paired::of(&ratios, figures), difference, more_is_better);
+        let paired = Paired::of(&ratios, figures).map(|it| it.not_finer_than(named.step()));
+        self.set(paired, difference, named);
     }
 
     /// Compares the values of two groups that are no pairs.
@@ -235,7 +313,7 @@ impl TrialFigure {
         &mut self,
         [a, b]: [&[f64]; 2],
         (figures, difference): (usize, f64),
-        more_is_better: bool,
+        named: Named,
     ) {
         self.medians = [median(a), median(b)];
         self.pairs = a.len().min(b.len()) as u64;
@@ -245,15 +323,15 @@ impl TrialFigure {
             true => Paired::of_groups(&ones(a), &ones(b), figures),
             false => Paired::of_groups(a, b, figures),
         };
-        self.set(paired, difference, more_is_better);
+        self.set(paired.map(|it| it.not_finer_than(named.step())), difference, named);
     }
 
-    fn set(&mut self, paired: Option<Paired>, difference: f64, more_is_better: bool) {
+    fn set(&mut self, paired: Option<Paired>, difference: f64, named: Named) {
         self.change = paired.map(|it| it.change());
         self.range = paired.map(|it| it.range());
         self.visible = paired.map(|it| it.visible());
         let finding = paired.map_or(Finding::Undecided, |it| it.finding(difference));
-        self.finding = match (finding, more_is_better) {
+        self.finding = match (finding, named.more_is_better()) {
             (Finding::Higher, true) | (Finding::Lower, false) => TrialFinding::Better,
             (Finding::Higher, false) | (Finding::Lower, true) => TrialFinding::Worse,
             (Finding::Equal, _) => TrialFinding::Equal,
@@ -296,8 +374,25 @@ pub(super) fn spoilt(record: &Record) -> Option<&str> {
     spoiling(record).map(|check| &*check.message)
 }
 
+/// The check that says it. memtide's own trouble comes first, because it may explain the rate; the
+/// loss of an agent leaves a smaller load.
 fn spoiling(record: &Record) -> Option<&Check> {
-    record.believable.checks.iter().find(|check| check.verdict() == Verdict::No)
+    let checks = &record.believable.checks;
+    let no = || checks.iter().filter(|check| check.verdict() == Verdict::No);
+    let is_own = |check: &&Check| matches!(check.code, CheckKind::WorkerBusy | CheckKind::OwnCpus);
+    let is_loss =
+        |check: &&Check| check.code == CheckKind::Shares && check.result == CheckResult::Failed;
+    no().find(is_own).or_else(|| no().next()).or_else(|| checks.iter().find(is_loss))
+}
+
+/// True if a run was not the load that was asked for because its servers did not carry it.
+pub(super) fn is_overloaded(record: &Record) -> bool {
+    spoiling(record).is_some_and(is_of_servers)
+}
+
+/// True if a check that failed is about what servers answered.
+const fn is_of_servers(check: &Check) -> bool {
+    matches!(check.code, CheckKind::Rate | CheckKind::Errors | CheckKind::Answered)
 }
 
 /// What to do about a run that was not the load that was asked for; none if nothing is known.

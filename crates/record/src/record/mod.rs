@@ -623,7 +623,7 @@ impl Record {
     }
 
     /// Cuts off sentences that are longer than any that memtide writes.
-    fn shorten(&mut self) {
+    pub(crate) fn shorten(&mut self) {
         let shares = self.shards.iter_mut().map(|shard| (&mut shard.share, &mut shard.warnings));
         for (share, warnings) in shares.chain([(&mut self.share, &mut self.warnings)]) {
             let reason = share.iter_mut().filter_map(|share| share.not_run.as_mut());

@@ -56,13 +56,13 @@ fn command(record: &Record, change: &Change) -> Option<String> {
     let flag = |(name, word): (&str, String)| match word.as_str() {
         "true" => format!(" --{name}"),
         "false" => format!(" --{name}=false"),
-        word => format!(" --{name} {}", quoted(word)),
+        word => format!(" --{name} {}", shell_word(word)),
     };
     Some(given.map(flag).fold("memtide run".to_owned(), |command, flag| command + &flag))
 }
 
-/// A word as a shell needs it.
-fn quoted(word: &str) -> String {
+/// `word` as a shell needs it: in quotes if a shell would read more or less than a word.
+pub fn shell_word(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.,:=/@+%".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),

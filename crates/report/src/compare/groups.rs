@@ -55,12 +55,26 @@ fn sentences(groups: &Groups) -> Vec<String> {
             figure.name,
             signed_percent(visible).trim_start_matches('+')
         ),
-        None => format!("{} is undecided: fewer than two runs of a group have it.", figure.name),
+        None if figure.pairs < 2 => {
+            format!("{} is undecided: fewer than two runs of a group have it.", figure.name)
+        }
+        None => format!(
+            "{} is undecided: it is 0 in some runs, or the operations were not answered, and no \
+             ratio says how much that is.",
+            figure.name
+        ),
     }));
     if let Some(last) = groups.left_out.last() {
         sentences.push(format!(
-            "{} left out, because a run was not the load that was asked for; the last: {last}.",
+            "{} left out except for rate and errors, because a run was not the load that was \
+             asked for; the last: {last}.",
             counted(groups.left_out.len() as u64, "record"),
+        ));
+    }
+    if !groups.unlike.is_empty() {
+        sentences.push(format!(
+            "The records differ in {}: a change may come from that.",
+            groups.unlike.join(", ")
         ));
     }
     sentences

@@ -5,9 +5,14 @@ use crate::files::{escaped, table};
 use memtide_record::Record;
 use memtide_record::compare::{Comparison, RuleOutcome};
 
-/// A comparison as Markdown, ending in a line break; `records` are the compared records.
-pub fn comparison_markdown(comparison: &Comparison, records: &[(String, Record)]) -> String {
-    let mark = if comparison.has_passed(false) { "✅" } else { "❌" };
+/// A comparison as Markdown, ending in a line break; `records` are the compared records. A rule
+/// that is undecided fails it if `strict`.
+pub fn comparison_markdown(
+    comparison: &Comparison,
+    records: &[(String, Record)],
+    strict: bool,
+) -> String {
+    let mark = if comparison.has_passed(strict) { "✅" } else { "❌" };
     let mut out = format!("### memtide: {} records compared {mark}\n\n", records.len());
     for (compared, (_, record)) in comparison.records.iter().zip(records) {
         out += &format!("- **{}:** {}\n", compared.letter, escaped(&about(compared, record)));

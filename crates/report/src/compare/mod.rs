@@ -157,10 +157,11 @@ pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
     if values.into_iter().any(|value| value.apart == Some(false)) {
         lines.push("~ the 95 % confidence intervals overlap".to_owned());
     }
-    if let Some(cases) = comparison.by_run_effect() {
+    if let Some((figure, cases)) = comparison.by_run_effect() {
+        let cases = if cases == 0 { "less than 1".to_owned() } else { cases.to_string() };
         lines.push(format!(
-            "one run each: a run effect of 1 % would look like this in {cases} of 100 cases; use \
-             memtide ab"
+            "one run each: a run effect of 1 % would look like {figure} here in {cases} of 100 \
+             cases; use memtide ab"
         ));
     }
     lines

@@ -62,8 +62,9 @@ fn rows(repeats: &Repeats) -> Vec<Vec<String>> {
 
 /// What limits the result.
 fn sentences(repeats: &Repeats) -> Vec<String> {
-    let goal = |RepeatedGoal { goal, result }: &RepeatedGoal| {
+    let goal = |RepeatedGoal { goal, result, runs }: &RepeatedGoal| {
         let result = match result {
+            _ if *runs == 0 => "undecided: no run knows it",
             GoalResult::Met => "met",
             GoalResult::Missed => "missed",
             GoalResult::Undecided => "undecided: the interval has the bound inside",

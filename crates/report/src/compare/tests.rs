@@ -33,7 +33,13 @@ fn a_comparison_shows_what_differs_and_each_figure_with_its_ratio() {
     let rules = ["all.mean>+5%", "rate<-10%", "touch.p99>+5%"].map(|rule| rule.parse().unwrap());
     let comparison = compare(&records, &rules);
     expect("compare.txt", &comparison_text(&comparison, &records, None));
-    expect("compare.md", &comparison_markdown(&comparison, &records));
+    expect("compare.md", &comparison_markdown(&comparison, &records, false));
+    let undecided = RuleResult { result: RuleOutcome::Undecided, ..comparison.rules[0].clone() };
+    let comparison = Comparison { rules: vec![undecided], ..comparison };
+    for (strict, mark) in [(false, "✅"), (true, "❌")] {
+        let text = comparison_markdown(&comparison, &records, strict);
+        assert!(text.starts_with(&format!("### memtide: 3 records compared {mark}\n")), "{text}");
+    }
 }
 
 #[test]

@@ -105,15 +105,18 @@ const fn answer(figure: &TrialFigure) -> &'static str {
 /// What the answers mean, and what limits them.
 pub(crate) fn sentences(trial: &Trial) -> Vec<String> {
     let counts = trial.pairs.len() - trial.left_out();
-    let mut sentences = vec![format!(
-        "{} counted; {}. The ranges are by pairs, and hold together in 95 % of trials.",
-        counted(counts as u64, "pair"),
-        match trial.ended_by {
-            Some(TrialEnd::Exact) => "more are not needed",
-            Some(TrialEnd::Time) | None => "then the time was over (--at-most)",
-            Some(TrialEnd::Interrupted) => "then it was interrupted",
-            Some(TrialEnd::Failed) => "then a run failed",
+    let end = match trial.ended_by {
+        Some(TrialEnd::Exact) => "more are not needed".to_owned(),
+        Some(TrialEnd::Time) | None => "then the time was over (--at-most)".to_owned(),
+        Some(TrialEnd::Interrupted) => "then it was interrupted".to_owned(),
+        Some(TrialEnd::NotCarried) => "then it ended, because no pair carried the load".to_owned(),
+        Some(TrialEnd::Failed) => {
+            format!("then {} failed", trial.failed.as_deref().unwrap_or("a run"))
         }
+    };
+    let mut sentences = vec![format!(
+        "{} counted; {end}. The ranges are by pairs, and hold together in 95 % of trials.",
+        counted(counts as u64, "pair"),
     )];
     sentences.extend(trial.unlike.iter().map(|unlike| {
         format!(
@@ -122,26 +125,21 @@ pub(crate) fn sentences(trial: &Trial) -> Vec<String> {
         )
     }));
     sentences.extend(equal(&trial.figures, trial.difference));
-    for figure in &trial.figures {
-        if figure.finding != TrialFinding::Undecided {
-            continue;
-        }
-        let name = &figure.name;
-        sentences.push(match figure.visible {
-            Some(visible) => format!(
-                "{name} is undecided: these pairs find a change of {} or more; for less, allow \
-                 more time with --at-most, or a longer --duration.",
-                signed_percent(visible).trim_start_matches('+')
-            ),
-            None if figure.pairs < 2 => {
-                format!("{name} is undecided: fewer than two pairs measured it in both arms.")
-            }
-            None => format!(
-                "{name} is undecided: in a pair, one arm has 0, or the operations were not \
-                 answered, and no ratio says how much that is."
-            ),
-        });
+    let [a_short, b_short] = trial.short();
+    if a_short + b_short > 0 {
+        sentences.push(format!(
+            "A did not carry the load in {a_short} of {}, and B in {b_short}: their rates count, \
+             and other figures are of the pairs that both carried.",
+            counted(trial.pairs.len() as u64, "pair")
+        ));
     }
+    let undecided = trial.figures.iter().filter(|it| it.finding == TrialFinding::Undecided);
+    sentences.extend(
+        undecided.map(|figure| {
+            format!("{} is undecided: {}.", figure.name, why_undecided(trial, figure))
+        }),
+    );
+    sentences.extend(trial.figures.iter().filter_map(|figure| own(figure, trial.difference)));
     sentences.extend(floors(trial));
     if trial.left_out() > 0 {
         let last = trial.pairs.iter().rfind(|pair| pair.left_out.is_some());
@@ -155,6 +153,46 @@ pub(crate) fn sentences(trial: &Trial) -> Vec<String> {
         sentences.extend(remedy.map(|remedy| format!("To have pairs that count, {remedy}.")));
     }
     sentences
+}
+
+/// Why a figure is undecided, as a clause.
+fn why_undecided(trial: &Trial, figure: &TrialFigure) -> String {
+    let [a_short, b_short] = trial.short();
+    match (figure.visible, &figure.missing) {
+        (_, Some(missing)) => format!("no pair has it: {missing}"),
+        (None, _) if figure.pairs < 2 => "fewer than two pairs measured it in both arms".to_owned(),
+        (None, _) => "in a pair, one arm has 0, or the operations were not answered, and no ratio \
+                      says how much that is"
+            .to_owned(),
+        // Rates and errors are of all pairs.
+        (Some(_), _)
+            if a_short != b_short && !["rate", "errors"].contains(&figure.name.as_str()) =>
+        {
+            "the pairs that both carried are the best of the arm that often did not".to_owned()
+        }
+        (Some(visible), _) => {
+            let more = match trial.ended_by {
+                Some(TrialEnd::Exact) => "ask for a smaller --difference",
+                _ => "allow more time with --at-most, or a longer --duration",
+            };
+            let visible = signed_percent(visible);
+            let visible = visible.trim_start_matches('+');
+            format!("these pairs find a change of {visible} or more; for less, {more}")
+        }
+    }
+}
+
+/// How much of a figure may be memtide's own delay; none if that is less than the asked difference.
+fn own(figure: &TrialFigure, difference: f64) -> Option<String> {
+    let is_much = figure.own.iter().flatten().any(|own| *own > difference);
+    let [a, b] = figure.own.map(|own| own.map_or_else(|| NONE.to_owned(), percent));
+    is_much.then(|| {
+        format!(
+            "{}: up to {a} of A's and {b} of B's may be memtide's own delay, so the servers may \
+             differ otherwise than it does.",
+            figure.name
+        )
+    })
 }
 
 /// The floors of both arms, and which figures are near them.
@@ -181,7 +219,11 @@ pub(super) fn equal(figures: &[TrialFigure], difference: f64) -> Option<String> 
 }
 
 fn shown(figure: &TrialFigure, value: Option<f64>) -> String {
-    value.map_or_else(|| NONE.to_owned(), |value| in_unit(figure.unit, value))
+    match value {
+        None => NONE.to_owned(),
+        Some(value) if value.is_infinite() => "not answered".to_owned(),
+        Some(value) => in_unit(figure.unit, value),
+    }
 }
 
 /// A fraction above 0 in percent, with two significant digits.

@@ -9,9 +9,9 @@ use crate::figure::run_figures;
 use crate::judgement::{believable, goal_word};
 use crate::number::{percent, whole};
 use crate::plan::is_simulated;
-use crate::text::what;
+use crate::text::{StepsRows, what};
 use memtide_base::Rate;
-use memtide_record::steps::{Conclusion, CourseKind, LostAgent, Step, StepsEnd};
+use memtide_record::steps::{Conclusion, CourseKind, Step, StepsEnd};
 use memtide_record::{CheckKind, CheckResult, GoalResult, Record};
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use quick_xml::writer::{ElementWriter, Writer};
@@ -30,13 +30,17 @@ pub fn junit(record: &Record) -> String {
 pub struct StepsJunit {
     kind: CourseKind,
     suites: Vec<Suite>,
+    /// The steps as rows, for the sentences of the conclusion.
+    rows: StepsRows,
     is_simulated: bool,
+    is_strict: bool,
 }
 
 impl StepsJunit {
-    /// An empty file for steps of `kind`.
-    pub const fn new(kind: CourseKind) -> Self {
-        Self { kind, suites: Vec::new(), is_simulated: false }
+    /// An empty file for steps of `kind` that are judged by these goals.
+    pub fn new(kind: CourseKind, goals: &[String]) -> Self {
+        let rows = StepsRows::new(kind, goals);
+        Self { kind, suites: Vec::new(), rows, is_simulated: false, is_strict: false }
     }
 
     /// Adds a step. A search goes beyond the rates that meet its goals to find their limit, so a
@@ -44,6 +48,8 @@ impl StepsJunit {
     pub fn step(&mut self, step: &Step) {
         let Rate { per_s, unit } = step.rate();
         self.is_simulated = is_simulated(&step.record);
+        self.is_strict = step.record.is_strict();
+        self.rows.step(step);
         let (word, number) = (self.word(), step.number);
         let name = format!("memtide: {word}step {number} at {per_s:.0}{}", unit.per_s());
         let mut suites = suites(|_| name.clone(), &step.record);
@@ -64,25 +70,42 @@ impl StepsJunit {
 
     /// The whole file.
     pub fn text(&self, conclusion: &Conclusion) -> String {
-        let answer = conclusion.answer.as_ref();
-        let fate = match (&conclusion.failure, conclusion.ended_by, answer) {
-            (Some(why), _, _) => Fate::Failed("failed", why.clone()),
-            (None, StepsEnd::Done, Some(answer)) if answer.rate_per_s.is_none() => {
-                Fate::Failed("missed", "no tested rate meets the goals".to_owned())
-            }
-            (None, StepsEnd::Done, _) if !conclusion.lost.is_empty() => {
-                let sentences = conclusion.lost.iter().map(LostAgent::sentence);
-                Fate::Failed("lost", sentences.collect::<Vec<_>>().join("; "))
-            }
-            (None, StepsEnd::Done, _) => Fate::Passed,
-            (None, _, _) => Fate::Failed("partial", "the search or scan ended early".to_owned()),
-        };
         let name = self.kind.name();
+        let fate = self.fate(conclusion);
         let case = Case { class: "memtide.conclusion", name: name.to_owned(), fate };
         let name = format!("memtide: {}{name}", self.word());
         let last = Suite { name, seconds: 0.0, figures: Vec::new(), cases: vec![case] };
         let suites: Vec<Suite> = self.suites.iter().cloned().chain([last]).collect();
         file(&suites)
+    }
+
+    /// The fate of the conclusion, in the words of the text: a failure if the exit code is one.
+    fn fate(&self, conclusion: &Conclusion) -> Fate {
+        let sentences = self.rows.sentences(conclusion);
+        let said = |label: &str| {
+            let of_label = sentences.iter().filter(|(of, _)| *of == label);
+            of_label.map(|(_, sentence)| sentence.as_str()).collect::<Vec<_>>().join("; ")
+        };
+        let answer = conclusion.answer.unwrap_or_default();
+        let has_none = conclusion.answer.is_some() && answer.rate_per_s.is_none();
+        let (partial, doubt) = (said("partial"), said("doubt"));
+        match (&conclusion.failure, conclusion.exit) {
+            (Some(why), _) => Fate::Failed("failed", why.clone()),
+            (None, 0) if self.is_strict && !doubt.is_empty() => {
+                Fate::Failed("not believable", doubt)
+            }
+            (None, 0) if !partial.is_empty() => Fate::Skipped(format!("partial: {partial}")),
+            (None, 0) => Fate::Passed,
+            (None, _) if conclusion.ended_by == StepsEnd::Interrupted => {
+                Fate::Failed("partial", partial)
+            }
+            (None, _) if has_none && answer.undecided.is_some() => {
+                Fate::Failed("undecided", said("result"))
+            }
+            (None, _) if has_none => Fate::Failed("missed", said("result")),
+            (None, _) if !conclusion.lost.is_empty() => Fate::Failed("lost", said("lost")),
+            (None, _) => Fate::Failed("wrong values", "a value was wrong".to_owned()),
+        }
     }
 }
 

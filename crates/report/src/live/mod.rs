@@ -14,7 +14,7 @@ pub(crate) use aims::AimNow;
 pub(crate) use second::{HEAT_CELLS, KIND_COLUMNS, LiveSecond, SERVER_COLUMNS, heat_edge};
 pub use suspect::Suspect;
 
-use crate::judgement::goal_word;
+use crate::judgement::step_goal_word;
 use crate::number::{counted, or_none, rate, time, whole};
 use crate::text::{progress_line, step_progress_line};
 use agents::LiveAgent;
@@ -90,7 +90,7 @@ pub(crate) struct LiveStep {
     pub(crate) achieved: Rate,
     /// 50th and 99th percentile of response times, in ns.
     pub(crate) times: [Option<u64>; 2],
-    /// Whether all goals were met, in a word.
+    /// Whether all goals were met, in the word of the table of steps.
     pub(crate) goal: &'static str,
     pub(crate) is_doubted: bool,
     /// The rates between which the answer was known to be before the step.
@@ -258,7 +258,8 @@ impl Live {
         let Some(step) = self.steps.back() else { return [None; 2] };
         let at = step.point.target.map(|rate| rate.per_s);
         let [low, high] = step.bracket;
-        match step.point.goal {
+        // What was not sent meets no goal, and one step that was behind decides none.
+        match step.point.goal.filter(|_| !step.point.behind) {
             Some(GoalResult::Met) => [at.into_iter().chain(low).reduce(f64::max), high],
             Some(GoalResult::Missed) => [low, at.into_iter().chain(high).reduce(f64::min)],
             Some(GoalResult::Undecided) | None => [low, high],
@@ -334,7 +335,7 @@ impl Live {
             rate: step.rate(),
             achieved: Rate::new(step.achieved_per_s, unit),
             times: [of(P50), of(P99)],
-            goal: step.goal.map_or("", goal_word),
+            goal: step_goal_word(step),
             is_doubted: step.doubt().is_some(),
             bracket: [step.low_per_s, step.high_per_s],
             point: step.point(),

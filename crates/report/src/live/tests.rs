@@ -2,7 +2,9 @@
 
 use super::*;
 use memtide_base::Span;
-use memtide_record::{AgentSecond, HostSecond, ServerReport, ServerSecond, UnderWay, WorkerSecond};
+use memtide_record::{
+    AgentSecond, HostSecond, Record, ServerReport, ServerSecond, UnderWay, WorkerSecond,
+};
 
 /// Second `number` of a load in which each of `count` operations took `ns`, and was sent `lag` ns
 /// late.
@@ -232,4 +234,37 @@ fn what_was_due_follows_from_what_ended_and_what_waits() {
     let live = fed([second(0, 998, 300_000, 5_000), late]);
     let due: Vec<_> = live.seconds.iter().map(|second| second.due_per_s).collect();
     assert_eq!(due, [Some(1_000.0), Some(1_000.0)]);
+}
+
+/// A step that was behind was shown as one that met its goals, and a peak as one that missed them.
+#[test]
+fn only_a_step_that_decides_moves_an_end_of_the_bracket() {
+    let over = |rate_per_s, (behind, spoilt), goal| {
+        let mut live = Live::new(&[]);
+        let role = if rate_per_s == Some(500.0) { StepRole::Narrow } else { StepRole::Peak };
+        live.on(&Event::StepDone(Box::new(Step {
+            number: 1,
+            role,
+            rate_per_s,
+            achieved_per_s: 400.0,
+            behind,
+            spoilt,
+            goal: Some(goal),
+            figure_ns: None,
+            low_per_s: Some(300.0),
+            high_per_s: Some(900.0),
+            record: Record::default(),
+        })));
+        (live.steps[0].goal, live.bracket().map(Option::unwrap))
+    };
+    let (in_time, behind, spoilt) = ((false, false), (true, false), (true, true));
+    for (rate, state, goal, word, bracket) in [
+        (Some(500.0), in_time, GoalResult::Met, "met", [500.0, 900.0]),
+        (Some(500.0), in_time, GoalResult::Missed, "missed", [300.0, 500.0]),
+        (Some(500.0), behind, GoalResult::Met, "behind", [300.0, 900.0]),
+        (Some(500.0), spoilt, GoalResult::Met, "undecided", [300.0, 900.0]),
+        (None, in_time, GoalResult::Missed, "—", [300.0, 900.0]),
+    ] {
+        assert_eq!(over(rate, state, goal), (word, bracket), "{rate:?} {state:?} {goal:?}");
+    }
 }

@@ -2,17 +2,17 @@
 //!
 //! Rows are written before the next step is known, so columns have fixed widths.
 
-use crate::judgement::{floor_words, goal_word};
+use crate::judgement::{floor_words, step_goal_word};
 use crate::layout::{TextLayout, shown_columns, wrapped};
 use crate::number::{NONE, counted, time};
 use crate::plan::is_simulated;
 use memtide_base::Rate;
 use memtide_base::choice::RateUnit;
 use memtide_record::steps::{
-    Answer, Conclusion, CourseKind, LostAgent, Point, Step, StepRole, StepsEnd, Undecided,
+    Answer, Conclusion, CourseKind, LostAgent, Step, StepRole, StepsEnd, Undecided,
 };
 use memtide_record::{FloorRecord, Progress, StepBegun, WarningRecord};
-use memtide_scenario::scenario_file;
+use memtide_scenario::{Goal, Measure, Subject, scenario_file};
 use std::collections::BTreeMap;
 
 const HEADING: [&str; 10] = [
@@ -32,6 +32,9 @@ const WIDTHS: [usize; 10] = [4, 12, 12, 8, 8, 8, 11, 8, 9, 10];
 
 /// Columns that a narrow terminal may omit, least needed first.
 const DISPENSABLE: [&str; 5] = ["lag p99", "service p99", "p95", "p50", "target"];
+
+/// Why rates stay undecided at which memtide could not make the load.
+const NO_CPU: &str = "memtide had no CPU time to make the load there (memtide doctor says why)";
 
 /// What the results of steps in virtual time are of.
 const SIMULATED: &str = "all steps ran in virtual time, against simulated servers";
@@ -54,6 +57,8 @@ pub struct StepsText {
     is_simulated: bool,
     /// Floors of the tested rates.
     floors: Vec<(Rate, FloorRecord)>,
+    /// Rates, per second, at which memtide had no CPU time to make the load.
+    spoilt: Vec<f64>,
 }
 
 impl StepsText {
@@ -77,6 +82,7 @@ impl StepsText {
         {
             self.doubts.push((rate, reason.message.clone()));
         }
+        self.spoilt.extend(Some(rate.per_s).filter(|_| step.spoilt));
         self.floors.extend(step.record.floor.clone().map(|floor| (rate, floor)));
         let mut out = String::new();
         if !self.begun {
@@ -125,7 +131,9 @@ impl StepsText {
             let found = answer.rate_per_s.map(|per_s| self.rate(per_s));
             let floor = self.floors.iter().rev().find(|(rate, _)| Some(*rate) == found);
             sentences.extend(floor.map(|(_, floor)| ("floor", floor_words(floor))));
-            sentences.push(("result", self.sentence(answer) + &remainder(&conclusion.lost)));
+            let is_done = conclusion.ended_by == StepsEnd::Done;
+            let sentence = self.sentence(answer, is_done);
+            sentences.push(("result", sentence + &remainder(&conclusion.lost)));
         }
         sentences
     }
@@ -154,47 +162,64 @@ impl StepsText {
         Rate::new(per_s, self.unit)
     }
 
-    fn sentence(&self, answer: &Answer) -> String {
+    /// The answer; what it says of a search that is not done is how far it came.
+    fn sentence(&self, answer: &Answer, is_done: bool) -> String {
         let goals = self.goals.join(" and ");
         let missed = answer.missed_per_s.map(|per_s| self.rate(per_s));
         let Some(found) = answer.rate_per_s else {
             let lowest =
                 missed.map_or_else(String::new, |missed| format!(" (lowest tested: {missed})"));
             return match &answer.undecided {
+                Some(undecided) if self.kind == CourseKind::Scan && missed.is_some() => {
+                    let open = self.between(undecided.from_per_s, undecided.to_per_s);
+                    format!("no tested rate meets {goals}{lowest}; undecided at {open}")
+                }
                 Some(undecided) => format!("undecided: {}", self.why_undecided(undecided)),
                 None => format!("no tested rate meets {goals}{lowest}"),
             };
         };
         if self.kind == CourseKind::Search {
-            return self.interval(answer, found, &goals);
+            return self.interval(answer, found, is_done);
         }
         let steps = counted(u64::from(answer.met + answer.missed), "step");
         let beyond = match answer.missed_per_s {
             Some(missed) => format!("; {} is too high", self.rate(missed)),
             None => "; no higher rate missed".to_owned(),
         };
+        let open = answer.undecided.as_ref().map_or_else(String::new, |gap| {
+            format!("; undecided at {}", self.between(gap.from_per_s, gap.to_per_s))
+        });
         format!(
-            "{} meets {goals} (in {} of {steps} at this rate){beyond}",
+            "{} meets {goals} (in {} of {steps} at this rate){beyond}{open}",
             self.rate(found),
             answer.met
         )
     }
 
     /// The interval that a search found, from `found` on.
-    fn interval(&self, answer: &Answer, found: f64, goals: &str) -> String {
-        let low = self.rate(found);
+    fn interval(&self, answer: &Answer, found: f64, is_done: bool) -> String {
+        let (low, goals) = (self.rate(found), self.goals.join(" and "));
         let undecided = answer.undecided.as_ref();
         match (answer.missed_per_s.filter(|missed| *missed > found), undecided) {
+            // An end that is not settled is no end of an interval.
+            (Some(high), _) if !is_done => {
+                let between = self.between(found, high);
+                format!("so far, the highest rate that meets {goals} seems to be {between}")
+            }
             (Some(high), _) => {
                 let interval = self.between(found, high);
-                let more = match undecided.map(|it| it.pause_ns) {
+                let more = match undecided {
                     None => String::new(),
-                    Some(None) => "; longer steps make it narrower (--duration)".to_owned(),
-                    Some(Some(ns)) => {
-                        format!("; this machine's pauses of {} hide the rest", time(ns))
+                    Some(gap) if self.is_spoilt(gap) => format!("; {NO_CPU}"),
+                    Some(Undecided { pause_ns: None, .. }) => {
+                        "; longer steps make it narrower (--duration)".to_owned()
+                    }
+                    Some(Undecided { pause_ns: Some(ns), .. }) => {
+                        format!("; this machine's pauses of {} hide the rest", time(*ns))
                     }
                 };
-                format!("{interval} (95 %) is the highest rate that meets {goals}{more}")
+                let held = if self.has_intervals() { " (95 %)" } else { "" };
+                format!("{interval}{held} is the highest rate that meets {goals}{more}")
             }
             (None, Some(gap)) => {
                 let between = self.between(gap.from_per_s, gap.to_per_s);
@@ -203,6 +228,22 @@ impl StepsText {
             }
             (None, None) => format!("at least {low} meets {goals}; no higher rate was tested"),
         }
+    }
+
+    /// True if all goals are judged by intervals, not by values.
+    fn has_intervals(&self) -> bool {
+        let is_sampled = |goal: &String| {
+            goal.parse::<Goal>().is_ok_and(|goal| match goal.subject {
+                Subject::Response { measure, .. } => measure != Measure::Max,
+                _ => false,
+            })
+        };
+        self.goals.iter().all(is_sampled)
+    }
+
+    /// True if memtide could not make the load at one of these rates.
+    fn is_spoilt(&self, gap: &Undecided) -> bool {
+        self.spoilt.iter().any(|rate| (gap.from_per_s..=gap.to_per_s).contains(rate))
     }
 
     /// Two rates as a range: `690–705/s`.
@@ -221,6 +262,9 @@ impl StepsText {
             format!("; the lowest goal that can be decided here is {}", time(ns))
         });
         match undecided.pause_ns {
+            _ if self.is_spoilt(undecided) => {
+                format!("whether {goals} is met is not known, because {NO_CPU}")
+            }
             Some(ns) => format!("this machine's pauses of {} hide {goals}{lowest}", time(ns)),
             None => format!("longer steps may tell whether {goals} is met (--duration){lowest}"),
         }
@@ -327,19 +371,9 @@ fn cells(step: &Step) -> [String; 10] {
         ns(point.response_p99_ns),
         ns(point.service_p99_ns),
         ns(point.lag_p99_ns),
-        goal(step, &point).to_owned(),
+        step_goal_word(step).to_owned(),
         if point.believable { "yes" } else { "no" }.to_owned(),
     ]
-}
-
-const fn goal(step: &Step, point: &Point) -> &'static str {
-    match (point.goal, step.role) {
-        // A closed loop has as many requests in flight as it can: its times are no user's.
-        (None, _) | (_, StepRole::Peak) => NONE,
-        _ if step.spoilt => "undecided",
-        _ if point.behind => "behind",
-        (Some(result), _) => goal_word(result),
-    }
 }
 
 #[cfg(test)]

@@ -93,15 +93,7 @@ pub(crate) fn lower_step(
 pub(crate) fn step_scenario(scenario: &Scenario, step: StepTask) -> Scenario {
     let mut scenario = scenario.clone();
     scenario.rate = Some(step.rate_per_s.unwrap_or(0.0));
-    if step.longer > 1 {
-        let times = u64::from(step.longer);
-        let counts = [&mut scenario.ops_max, &mut scenario.churn.connections_total];
-        if counts.iter().all(|count| count.is_none()) {
-            scenario.duration.get_or_insert(DURATION);
-        }
-        counts.into_iter().flatten().for_each(|count| *count = count.saturating_mul(times));
-        scenario.duration = scenario.duration.map(|length| length * times);
-    }
+    lengthen(&mut scenario, step.longer);
     if step.rate_per_s.is_none() {
         // A closed loop has nothing to drop.
         scenario.on_full = OnFull::Queue;
@@ -110,6 +102,21 @@ pub(crate) fn step_scenario(scenario: &Scenario, step: StepTask) -> Scenario {
         scenario.load = Load::Never;
     }
     scenario
+}
+
+/// Makes the load of `scenario` end after `times` its duration, operations or connections; with 1
+/// or 0 it stays as it is.
+pub fn lengthen(scenario: &mut Scenario, times: u32) {
+    if times <= 1 {
+        return;
+    }
+    let times = u64::from(times);
+    let counts = [&mut scenario.ops_max, &mut scenario.churn.connections_total];
+    if counts.iter().all(|count| count.is_none()) {
+        scenario.duration.get_or_insert(DURATION);
+    }
+    counts.into_iter().flatten().for_each(|count| *count = count.saturating_mul(times));
+    scenario.duration = scenario.duration.map(|length| length * times);
 }
 
 /// `plan` with the run's identifier in its values, which tells them from those of other runs.

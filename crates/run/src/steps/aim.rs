@@ -78,7 +78,8 @@ impl Aim {
             !goal.relation.holds(range.low, goal.bound)
                 && goal.relation.holds(range.own_low, goal.bound)
         };
-        let longest = record.lag.get(&Kind::All).and_then(|lag| lag.max_ns);
+        let own = [&record.lag_split.generator, &record.lag_split.client_busy];
+        let longest = own.into_iter().filter_map(|lag| lag.max_ns).max();
         let off = |(goal, range): (&Goal, Ranged)| {
             [range.own_low, range.high].map(|end| (end / goal.bound).ln())
         };
@@ -112,6 +113,10 @@ fn judge(goal: &Goal, judged: &GoalRecord, record: &Record) -> GoalResult {
         let longest = times.max_ns.filter(|_| times.unanswered == 0);
         if longest.is_some_and(|ns| holds(ns as f64)) {
             return GoalResult::Met;
+        }
+        // If nothing was answered, every time is longer than any bound.
+        if times.unanswered > 0 && times.max_ns.is_none() {
+            return GoalResult::Missed;
         }
         let is_percentile = matches!(measure, Measure::Percentile(_));
         if is_percentile && times.min_ns.is_some_and(|ns| !holds(ns as f64)) {

@@ -3,7 +3,7 @@
 
 use memtide_base::Rate;
 use memtide_record::GoalResult;
-use memtide_record::steps::{Answer, StepRole};
+use memtide_record::steps::{Answer, StepRole, Undecided};
 
 /// Chooses the rate of each step from the results of earlier steps.
 pub trait Course {
@@ -81,6 +81,8 @@ impl StepResult {
 pub(super) struct Ledger {
     /// In ascending order.
     rates: Vec<Tried>,
+    /// Rates of steps that did not tell, each once.
+    undecided: Vec<Rate>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -105,18 +107,39 @@ impl Ledger {
         *(if does { &mut tried.met } else { &mut tried.missed }) += 1;
     }
 
+    /// Adds a step at `rate` that decided nothing.
+    pub(super) fn note_undecided(&mut self, rate: Rate) {
+        // A scan may repeat a rate without end.
+        if !self.undecided.contains(&rate) {
+            self.undecided.push(rate);
+        }
+    }
+
+    /// The rates between `low` and `high`, in operations or keys per second, of which no step told.
+    fn gap(&self, low: f64, high: f64) -> Option<Undecided> {
+        let is_open = |rate: &&Rate| {
+            let is_between = low < rate.per_s && rate.per_s < high;
+            is_between && !self.rates.iter().any(|tried| tried.rate == **rate)
+        };
+        let open = || self.undecided.iter().filter(is_open).map(|rate| rate.per_s);
+        let (from_per_s, to_per_s) = (open().reduce(f64::min)?, open().reduce(f64::max)?);
+        Some(Undecided { from_per_s, to_per_s, decidable_ns: None, pause_ns: None })
+    }
+
     /// The highest rate that succeeded, and the lowest above it that failed.
     pub(super) fn answer(&self) -> Answer {
         let at = self.rates.iter().rposition(|tried| tried.does);
         let best = at.map(|at| self.rates[at]);
         let above = at.map_or(0, |at| at + 1);
         let failed = self.rates[above..].iter().find(|tried| !tried.does);
+        let low = best.map_or(f64::NEG_INFINITY, |tried| tried.rate.per_s);
+        let high = failed.map_or(f64::INFINITY, |tried| tried.rate.per_s);
         Answer {
             rate_per_s: best.map(|tried| tried.rate.per_s),
             met: best.map_or(0, |tried| tried.met),
             missed: best.map_or(0, |tried| tried.missed),
             missed_per_s: failed.map(|tried| tried.rate.per_s),
-            undecided: None,
+            undecided: self.gap(low, high),
         }
     }
 }

@@ -114,8 +114,9 @@ impl Course for Scan {
         let rate = if result.rate.per_s > 0.0 { result.rate } else { result.achieved };
         // A step decides nothing if its interval has the bound inside, or memtide made no load.
         let is_undecided = result.goal == Some(GoalResult::Undecided) && !result.behind;
-        if !result.spoilt && !is_undecided {
-            self.ledger.note(rate, result.does());
+        match result.spoilt || is_undecided {
+            true => self.ledger.note_undecided(rate),
+            false => self.ledger.note(rate, result.does()),
         }
         self.first()
     }

@@ -4,6 +4,7 @@ use super::*;
 use memtide_base::Instant;
 use memtide_record::{MachineCpu, MachineRecord, MissingRecord, RateRecord};
 use memtide_scenario::RateUnit;
+use memtide_workload::Arrival;
 
 /// Two agents with a lane each, one of which is lost in step `lost_in`. The others achieve
 /// what is asked of them, up to `limit_per_s` of all together.
@@ -130,4 +131,31 @@ fn only_the_agents_part_of_a_rate_is_missing_with_them() {
     assert_eq!(asked(1_000.0, 200.0, &whole), per_s(1_000.0));
     assert_eq!(asked(1_000.0, 200.0, &partial), per_s(800.0));
     assert_eq!(asked(1_000.0, 0.0, &partial), per_s(750.0));
+}
+
+/// What chance explains followed from Poisson arrivals, whatever the scenario's were.
+#[test]
+fn a_step_is_behind_by_more_than_its_arrivals_explain() {
+    let is_behind = |arrival: &str, achieved_per_s| {
+        let arrival: Arrival = arrival.parse().unwrap();
+        let scenario = Scenario { arrival, ..Scenario::default() };
+        let plan = StepsPlan {
+            scenario: &scenario,
+            aim: Aim::Goals,
+            data: Data::Kept,
+            steps_max: None,
+            counts_own: false,
+            command: String::new(),
+        };
+        let rate = Rate::new(100.0, RateUnit::Operations);
+        let trial = Trial { rate, role: StepRole::Scan, longer: 1 };
+        let of_record = RateRecord { achieved_per_s, ..RateRecord::default() };
+        let record = Record { measured_s: 1.0, rate: of_record, ..Record::default() };
+        result(trial, &plan, &record).behind
+    };
+    // 4 σ of 100 operations are 40 with Poisson arrivals, 23 with uniform and 0 with fixed gaps.
+    for (arrival, least) in [("poisson", 60.0), ("uniform", 77.0), ("fixed", 95.0)] {
+        let behind = [least - 1.0, least + 1.0].map(|achieved| is_behind(arrival, achieved));
+        assert_eq!(behind, [true, false], "{arrival}");
+    }
 }

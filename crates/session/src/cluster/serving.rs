@@ -17,6 +17,7 @@ use memtide_cluster::transport::{AgentNet, FromMaster, Waker};
 use memtide_compat::FaceWords;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
+use memtide_run::lower::lengthen;
 use memtide_run::steps::{LONGER_MAX, RestedStep, RunTask};
 use memtide_run::{SampledServers, Share};
 use memtide_scenario::{Layer, Outputs, Scenario, Secret, Settings, Tls, Wait, scenario_digest};
@@ -347,7 +348,12 @@ impl Shell {
     /// Cause: The master asks for what this agent's operator does not allow, or for what this
     /// version does not know.
     fn begin(&mut self, share: &ShareMessage) -> Result<(), String> {
-        let AskedShare { mut settings, sent } = AskedShare::read(share)?;
+        let AskedShare { mut settings, mut sent } = AskedShare::read(share)?;
+        let task = task_of(share);
+        if let RunTask::Step(step) = task {
+            // Limits are for the step as it is carried out: a search lengthens some.
+            lengthen(&mut sent.scenario, step.task.longer);
+        }
         self.name_outputs(share, &mut settings.outputs)?;
         self.setup.own.apply(&mut settings.scenario);
         settings.scenario.pin |= self.setup.pins;
@@ -363,7 +369,7 @@ impl Shell {
         let (told, (events, heard)) = (Arc::new(Told::new(stop)), channel());
         let work = Work {
             sent,
-            task: task_of(share),
+            task,
             share: Share { number: share.number, of: share.of, units: share.units },
             law: self.law.clone(),
             cpus: self.cpus.clone(),

@@ -130,7 +130,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// A share, with everything needed to carry it out.
 pub(super) struct Work {
-    /// The master's settings as it sent them; in a step, with the step's rate.
+    /// The master's settings as it sent them; in a step, with its rate and length.
     pub(super) sent: Settings,
     pub(super) task: RunTask,
     pub(super) share: Share,

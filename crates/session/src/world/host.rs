@@ -300,7 +300,8 @@ impl World for HostWorld {
             seconds: SecondReader::default(),
             clock,
             supervisor,
-            floors: self.floors.clone(),
+            // A share's connections do not carry the rate of the whole run.
+            floors: self.floors.clone().filter(|_| self.division.is_none()),
             cpus: self.machine.cpus_allowed.clone(),
         })
     }

@@ -1,14 +1,14 @@
 //! `memtide run --repeat N`: the same run again and again, each over connections of its own or in a
 //! process of its own, and the median of all.
 
-use crate::cmd::ab::{carry_out, publish, run_once};
+use crate::cmd::ab::{CANNOT_BEGIN, carry_out, outputs_of_run, publish, run_once, try_places};
 use crate::flags;
 use clap::ArgMatches;
 use memtide_base::rng::mix;
 use memtide_host::signal::StopFlag;
 use memtide_record::compare::{Named, Repeats};
 use memtide_report::{repeat_line, repeats_markdown, repeats_text};
-use memtide_scenario::{Goal, Output, OutputKind, Outputs, Settings};
+use memtide_scenario::{Goal, Output, OutputKind, ProgressForm, Settings};
 use memtide_session::FloorMode;
 use memtide_session::console::{columns, complain, show_part};
 use memtide_session::exit::{FAILED, INTERRUPTED, Stop, caught};
@@ -26,12 +26,10 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
     let between = matches.get_one::<String>("between");
     let outputs = &settings.outputs;
     check(settings, matches)?;
-    let mut each = settings.clone();
-    // Goals are about the median; a single run is not judged.
-    each.scenario.goals.clear();
-    each.outputs = Outputs { quiet: outputs.quiet, ..Outputs::default() };
+    let mut each = single(settings);
     check_whole(&each, u64::from(each.scenario.servers.is_empty()))?;
-    let floors = flags::floors(matches, FloorMode::Off, &each);
+    try_places(outputs)?;
+    let floors = flags::floors(matches, FloorMode::Off, &each)?;
     let floor = matches.get_one::<String>("floor").map(|word| format!("--floor={word}"));
     let words: Vec<&str> = floor.iter().map(String::as_str).collect();
     let is_fresh = is_fresh(matches);
@@ -42,10 +40,10 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
     let mut shows = !outputs.is_on_stdout();
     let mut code = 0;
     for number in 0..asked {
-        let before = between.filter(|_| number > 0).map(|command| carry_out("between", command));
-        if let Some(Err(why)) = before {
+        let command = between.filter(|_| number > 0);
+        if let Some(Err(why)) = command.map(|command| carry_out("between", command, &stop)) {
             complain(&why.message);
-            code = if stop.is_raised() { INTERRUPTED } else { why.code };
+            code = why.code;
             break;
         }
         if stop.is_raised() {
@@ -75,16 +73,30 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
         shows = shows && shown().is_ok();
     }
     watched.iter().for_each(|watched| watched.close());
-    // Why there is none was said already.
-    if repeats.runs.is_empty() {
+    // Why there is no run was said already.
+    if repeats.runs.is_empty() && CANNOT_BEGIN.contains(&code) {
         return Ok(code);
     }
+    let shows = shows && !repeats.runs.is_empty();
     let code = if code == 0 && !repeats.meets() { FAILED } else { code };
     Ok(publish(outputs, shows, code, |kind| match kind {
         None => repeats_text(&repeats, columns()),
         Some(OutputKind::Json) => repeats.to_json(),
         Some(_) => repeats_markdown(&repeats),
     }))
+}
+
+/// The settings of each run. Goals are about the median, so a single run is not judged; but as many
+/// errors as they allow leave no run out.
+fn single(settings: &Settings) -> Settings {
+    let mut single = settings.clone();
+    single.scenario.goals.clear();
+    let allowed = settings.scenario.errors_allowed();
+    if single.scenario.errors_allowed() != allowed {
+        single.scenario.trust.errors_max = Some(allowed);
+    }
+    single.outputs = outputs_of_run(&settings.outputs);
+    single
 }
 
 /// True if each run has a process of its own.
@@ -106,6 +118,11 @@ fn check(settings: &Settings, matches: &ArgMatches) -> Result<(), Stop> {
             is_fresh(matches) && placement.agents.which.is_some(),
             "--fresh process is about runs on this machine, and agents make theirs elsewhere",
         ),
+        (
+            is_fresh(matches) && (outputs.shown() == ProgressForm::Ui || outputs.web.is_some()),
+            "--ui and --web do not show runs of other processes, which --fresh process starts",
+        ),
+        (outputs.full, "full prints the whole report of a single run"),
         (scenario.trust.strict.is_some(), "strict judges a single run"),
         (outputs.explain.is_some(), "explain is about a single run"),
         (outputs.verify_details.is_some(), "verify-details would mix the values of all runs"),
@@ -115,7 +132,9 @@ fn check(settings: &Settings, matches: &ArgMatches) -> Result<(), Stop> {
         ),
     ];
     match unfit.iter().find(|(is_unfit, _)| *is_unfit) {
-        Some((_, message)) => Err(Stop::usage(format!("{message}; do without --repeat"))),
+        Some((_, message)) => {
+            Err(Stop::usage(format!("{message}; leave it out, or do without --repeat")))
+        }
         None => Ok(check_places(outputs, &[])?),
     }
 }
@@ -132,4 +151,25 @@ fn names(settings: &Settings) -> Vec<Named> {
         names.extend(FIGURES.iter().filter_map(|name| Named::parse(name).ok()));
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_errors_as_a_goal_allows_leave_no_run_out() {
+        for (goal, set, allowed) in [
+            ("errors<5%", None, 0.05),
+            ("errors<5%", Some(0.02), 0.02),
+            ("all.p99<1ms", None, 0.01),
+        ] {
+            let mut settings = Settings::default();
+            settings.scenario.goals = vec![goal.parse().unwrap()];
+            settings.scenario.trust.errors_max = set;
+            let single = single(&settings);
+            assert!(single.scenario.goals.is_empty(), "{goal}");
+            assert_eq!(single.scenario.errors_allowed(), allowed, "{goal}");
+        }
+    }
 }

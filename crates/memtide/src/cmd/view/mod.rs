@@ -34,7 +34,8 @@ pub(crate) fn view(matches: &ArgMatches) -> Result<u8, Stop> {
         || Ok(WebPlace::default()),
         |word| word.parse::<WebPlace>().map_err(|why| Stop::usage(format!("--web: {why}"))),
     )?;
-    let found = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let each = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let (paths, found): (Vec<String>, Vec<Found>) = each.into_iter().flatten().unzip();
     let mut pages: Vec<(String, String)> = Vec::new();
     pages.extend(together(&paths, &found).map(|page| ("all shares as one run".to_owned(), page)));
     pages.extend(compared(&paths, &found).map(|page| ("side by side".to_owned(), page)));

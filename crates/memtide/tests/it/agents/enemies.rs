@@ -464,6 +464,13 @@ fn with(step: (f64, u64)) -> Option<Step> {
     Some(Step { number: 1, rate_per_s: Some(rate), keeps_data: false, rest_ns, longer: 1 })
 }
 
+/// A share of a step of which the scenario's 10 minutes are allowed, and 24 times as long is not.
+fn lengthened(server: &str) -> Share {
+    let scenario = of(server, "").scenario.replace("'60s'", "'10m'");
+    let step = with((100.0, 0)).map(|step| Step { longer: 24, ..step });
+    Share { step, ..share(scenario) }
+}
+
 /// The lies of a master about shares.
 #[expect(clippy::too_many_lines, reason = "it is a table")]
 fn shares() -> Vec<Order> {
@@ -554,6 +561,7 @@ fn shares() -> Vec<Order> {
         ),
         asks_for("points", |s| asks(Share { points: true, ..of(s, "") }), "no database"),
         asks_for("longer than allowed", |s| asks(of(s, "warmup = '9h'")), "duration-max"),
+        asks_for("a step longer than allowed", |s| asks(lengthened(s)), "duration-max"),
     ]
 }
 

@@ -46,6 +46,9 @@ pub(crate) fn a_slower_server_is_worse() {
     // Both runs of a pair have the same arrivals, and pairs differ.
     let seeds: std::collections::BTreeSet<u64> = trial.pairs.iter().map(|pair| pair.seed).collect();
     assert_eq!(seeds.len(), trial.pairs.len(), "{run}");
+    for two in trial.pairs.chunks_exact(2) {
+        assert_ne!(two[0].first, two[1].first, "each arm is first in one of two pairs: {run}");
+    }
 }
 
 #[test]
@@ -63,6 +66,48 @@ fn a_command_before_a_run_can_fail_and_is_named() {
     let run = with("--b-before", &mark).exits(0);
     let count = fs::read_to_string(marks).unwrap().lines().count();
     assert_eq!(count, run.out.matches("\npair ").count(), "{run}");
+}
+
+#[test]
+fn a_signal_ends_a_command_that_hangs_and_the_result_has_no_pair() {
+    let _turn = shared();
+    let (json, mark) = (scratch("hanging.json"), scratch("hanging"));
+    let line = format!("ab {FLAGS} --json {} --a-before", json.display());
+    let hangs = format!("echo > {}; sleep 600", mark.display());
+    let running = Running::of(program().args(line.split(' ').chain([&*hangs])));
+    let started = Instant::now();
+    while !mark.exists() {
+        assert!(started.elapsed() < Duration::from_secs(30), "the command is not carried out");
+        thread::sleep(Duration::from_millis(5));
+    }
+    running.signal(Signal::TERM);
+    let run = running.finish().exits(130);
+    assert!(run.err.contains("--a-before 'echo") && run.out.is_empty(), "{run}");
+    let trial = trial(&json);
+    assert_eq!((trial.pairs.len(), trial.ended_by), (0, Some(TrialEnd::Interrupted)), "{run}");
+}
+
+#[test]
+fn a_wrong_place_is_found_before_the_first_of_several_runs() {
+    let _turn = shared();
+    let old = scratch("old-pairs.json");
+    fs::write(&old, "kept").unwrap();
+    for command in ["ab", "run --repeat 2"] {
+        let places = format!("--json {} --out md=/no-such-folder/x.md", old.display());
+        let run = Running::start(&format!("{command} {FLAGS} {places}")).finish();
+        run.complains(2, &["--out md '/no-such-folder/x.md' cannot be written"]);
+        assert_eq!(fs::read_to_string(&old).unwrap(), "kept", "{run}");
+    }
+}
+
+#[test]
+fn pairs_have_the_seed_of_the_gaps_that_the_user_sets() {
+    let _turn = shared();
+    let (server, json) = (Peer::embedded(""), scratch("seeds.json"));
+    let own = format!("-s {} --gap-seed 7 --json {}", server.name, json.display());
+    let run = Running::start(&format!("ab {FLAGS} --at-most 100ms {own}")).finish().exits(0);
+    let trial = trial(&json);
+    assert!(!trial.pairs.is_empty() && trial.pairs.iter().all(|pair| pair.seed == 7), "{run}");
 }
 
 #[test]
@@ -96,6 +141,8 @@ fn repeats_have_a_median_and_one_file_with_all_records() {
         ("--repeat 1", "1"),
         ("--between true", "--repeat"),
         ("--repeat 2 --strict", "strict"),
+        ("--repeat 2 --full", "full"),
+        ("--repeat 2 --fresh process --ui", "--ui"),
         ("--repeat 2 --out html=x.html", "json=FILE"),
     ] {
         let run = Running::start(&format!("run {words} --duration 100ms")).finish();
@@ -147,6 +194,7 @@ fn what_is_about_a_single_run_is_refused() {
         ("--samples x.csv", "memtide run"),
         ("--a json=x.json", "output"),
         ("--plan", "memtide run --plan"),
+        ("--full", "memtide run --full"),
         ("--shard 0/2", "ab"),
     ] {
         let run = Running::start(&format!("ab {words}")).finish();

@@ -49,7 +49,7 @@ fn a_rule_that_holds_or_cannot_be_told_fails_the_comparison() {
     assert!(failed.out.contains(", +0.0 % compared with "), "{failed}");
     // So short a run has no interval of its mean, and establishes nothing about it.
     let undecided = of("all.mean>-90%").exits(0);
-    assert!(undecided.out.contains("too few operations to know it"), "{undecided}");
+    assert!(undecided.out.contains("a run knows it too little: "), "{undecided}");
     of("all.mean>-90% --fail-undecided").exits(1);
     let untold = of("touch.p99>+5%").exits(1);
     let why = "failed, for B: it is not known in B: no such operation was measured";
@@ -86,6 +86,28 @@ fn groups_of_records_are_compared_by_their_scatter() {
     let page = run_in(&folder, &format!("compare --out html=c.html {groups}"));
     page.complains(2, &["groups have no page"]);
     run_in(&folder, "compare a1.json").complains(2, &["a second RECORD"]);
+    // A pattern that matched no file, and one that matched a run twice.
+    run_in(&folder, "compare a1.json a2.json --").complains(2, &["no record follows --"]);
+    let twice = run_in(&folder, "compare a1.json a2.json -- b1.json a1.json");
+    twice.complains(2, &["'a1.json' and 'a1.json' hold the same run"]);
+    let alone = run_in(&folder, "compare a1.json b1.json --figures rate");
+    alone.complains(2, &["--figures is about two groups"]);
+}
+
+#[test]
+fn the_runs_of_a_repeated_run_are_a_group() {
+    let folder = room("compare-repeats");
+    for (seed, name) in [(1, "a"), (2, "b")] {
+        let out = format!("--repeat 2 --seed {seed} --json {name}.json");
+        run_in(&folder, &format!("{SHORT} {out}")).exits(0);
+    }
+    let run = run_in(&folder, "compare a.json -- b.json").exits(0);
+    assert!(run.out.starts_with("A          a.json run 1 a.json run 2\n"), "{run}");
+    let shown = run_in(&folder, "report a.json --out md=a.md").exits(0);
+    assert!(shown.out.contains("between runs"), "{shown}");
+    assert!(fs::read_to_string(folder.join("a.md")).unwrap().contains("2 runs of one scenario"));
+    run_in(&folder, "report a.json --out html=a.html").complains(2, &["those of --repeat"]);
+    run_in(&folder, "merge a.json b.json --json m.json").complains(2, &["without --repeat"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::fixture;
+use memtide_record::steps::{Answer, Undecided};
 
 #[test]
 fn a_bad_day_fails_cases_that_say_why() {
@@ -49,4 +50,28 @@ fn names_that_mean_something_in_xml_are_escaped() {
     record.goals[0].goal = "a<b&\"c\"\u{1}".to_owned();
     let text = junit(&record);
     assert!(text.contains(r#"name="a&lt;b&amp;&quot;c&quot; ""#), "{text}");
+}
+
+/// A search that `--steps-max` ended exits with 0, and its case failed; one that could not decide
+/// was said to have found no rate that meets the goals.
+#[test]
+fn a_search_fails_where_its_exit_code_does_and_says_what_its_text_says() {
+    let found = Answer { rate_per_s: Some(7e4), missed_per_s: Some(7.1e4), ..Answer::default() };
+    let gap = Undecided { from_per_s: 7e4, to_per_s: 7e4, decidable_ns: Some(6e6), pause_ns: None };
+    let undecided = Answer { undecided: Some(gap), ..Answer::default() };
+    for (exit, ended_by, answer, said) in [
+        (0, StepsEnd::Done, found, ""),
+        (0, StepsEnd::StepsMax, found, "<skipped message=\"partial: the search did not finish; "),
+        (130, StepsEnd::Interrupted, found, "<failure type=\"partial\" message=\"interrupted "),
+        (1, StepsEnd::Done, undecided, "<failure type=\"undecided\" message=\"undecided: longer "),
+        (1, StepsEnd::StepsMax, Answer::default(), "<failure type=\"missed\" message=\"no tested "),
+        (1, StepsEnd::Done, found, "<failure type=\"wrong values\" message=\"a value was wrong"),
+    ] {
+        let answer = Some(answer);
+        let conclusion = Conclusion { exit, ended_by, answer, ..Conclusion::default() };
+        let junit = StepsJunit::new(CourseKind::Search, &["all.p95<10ms".to_owned()]);
+        let text = junit.text(&conclusion);
+        assert!(text.contains(said), "{said}: {text}");
+        assert_eq!(text.contains("<failure "), exit != 0, "{text}");
+    }
 }

@@ -62,7 +62,33 @@ fn the_answer_of_a_search_is_an_interval_or_why_it_is_none() {
         ),
         (nothing, "no tested rate meets all.p95<1ms"),
     ] {
-        assert_eq!(text.sentence(&answer), said);
+        assert_eq!(text.sentence(&answer, true), said);
+    }
+    let so_far = "so far, the highest rate that meets all.p95<1ms seems to be 70 000–71 250/s";
+    assert_eq!(text.sentence(&ANSWER, false), so_far);
+    let hog = Step { spoilt: true, ..step(2, StepRole::Narrow, Some(7.08e4), GoalResult::Missed) };
+    text.step(&hog);
+    let sentence = text.sentence(&Answer { undecided: Some(short), ..ANSWER }, true);
+    assert!(sentence.contains("/s (95 %) is") && sentence.contains("no CPU time"), "{sentence}");
+    let by_value = StepsText::new(CourseKind::Search, &["errors<1%".to_owned()], None);
+    let sentence = by_value.sentence(&ANSWER, true);
+    assert!(sentence.starts_with("70 000–71 250/s is the highest rate"), "{sentence}");
+}
+
+#[test]
+fn a_scan_names_the_rates_of_which_no_step_told() {
+    let text = StepsText::new(CourseKind::Scan, &["all.p95<1ms".to_owned()], None);
+    let gap = Undecided { from_per_s: 7.05e4, to_per_s: 7.1e4, ..Undecided::default() };
+    let answer = Answer { undecided: Some(gap), ..ANSWER };
+    for (answer, end) in [
+        (answer, "; 71 250/s is too high; undecided at 70 500–71 000/s"),
+        (
+            Answer { rate_per_s: None, ..answer },
+            " (lowest tested: 71 250/s); undecided at 70 500–71 000/s",
+        ),
+    ] {
+        let sentence = text.sentence(&answer, true);
+        assert!(sentence.ends_with(end), "{sentence}");
     }
 }
 
@@ -179,7 +205,7 @@ fn rates_in_keys_say_so() {
     let answer = Answer { rate_per_s: Some(3e3), missed_per_s: None, ..ANSWER };
     let end = text.conclusion(&Conclusion { answer: Some(answer), ..Conclusion::default() });
     assert!(end.contains("result: 3 000 keys/s meets"), "{end}");
-    let mut junit = crate::StepsJunit::new(CourseKind::Scan);
+    let mut junit = crate::StepsJunit::new(CourseKind::Scan, &[]);
     junit.step(&step);
     assert!(junit.text(&Conclusion::default()).contains("step 1 at 3000 keys/s"));
     let mut markdown = StepsMarkdown::new(CourseKind::Scan, &[]);

@@ -49,6 +49,15 @@ fn too_few_operations_suffice_when_even_the_longest_kept_the_bound() {
 }
 
 #[test]
+fn what_nothing_answered_is_missed() {
+    let mut silent = record(0, 100);
+    for word in ["get.p50<1ms", "all.p95<1h", "get.mean<1s"] {
+        let goals = goals(&[word], &mut silent);
+        assert_eq!(Aim::Goals.judge(&goals, &silent), Some(GoalResult::Missed), "{word}");
+    }
+}
+
+#[test]
 fn one_figure_is_the_highest_of_its_kinds() {
     let figure = |kinds: &[Kind], measure, time, record: &Record| {
         let measured = Measured { kinds: kinds.to_vec(), measure, time, with_agents: Vec::new() };

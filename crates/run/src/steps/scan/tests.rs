@@ -78,4 +78,14 @@ fn the_answer_is_the_highest_rate_that_did() {
         (400.0, GoalResult::Missed, false, true),
     ]);
     assert_eq!((answer.rate_per_s, answer.missed_per_s), (Some(200.0), None));
+    let gap = answer.undecided.map(|it| (it.from_per_s, it.to_per_s));
+    assert_eq!(gap, Some((300.0, 400.0)), "they are named");
+    // A rate that a further step decided is not undecided, nor is one above what missed.
+    let answer = answered(&[
+        (100.0, GoalResult::Undecided, false, false),
+        (100.0, GoalResult::Met, false, false),
+        (200.0, GoalResult::Missed, false, false),
+        (300.0, GoalResult::Undecided, false, false),
+    ]);
+    assert_eq!((answer.rate_per_s, answer.undecided), (Some(100.0), None));
 }

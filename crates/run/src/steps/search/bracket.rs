@@ -47,8 +47,6 @@ pub struct Bracket {
     down: f64,
     /// Lowest upper end of the figure that a goal names, in ns.
     high_ns: Option<f64>,
-    /// Longest delay of memtide's own in a step that it left undecided, in ns.
-    pause_ns: Option<f64>,
 }
 
 impl Bracket {
@@ -56,7 +54,7 @@ impl Bracket {
     /// resolution above 0.
     pub fn new(limits: Limits) -> Self {
         let floor = Rate::new(0.0, limits.unit);
-        Self { limits, floor, tried: Vec::new(), down: DOWN, high_ns: None, pause_ns: None }
+        Self { limits, floor, tried: Vec::new(), down: DOWN, high_ns: None }
     }
 
     const fn rate(&self, per_s: f64) -> Rate {
@@ -204,7 +202,6 @@ impl Bracket {
         let off_max = self.tried[at..].iter().map(|it| it.off_high).fold(f64::INFINITY, f64::min);
         self.tried[at].note(result, off_max);
         self.high_ns = self.high_ns.into_iter().chain(result.high_ns).reduce(f64::min);
-        self.pause_ns = self.pause_ns.into_iter().chain(result.pause_ns).reduce(f64::max);
     }
 
     /// The lowest rate that is assumed to miss the goals.
@@ -218,11 +215,13 @@ impl Bracket {
         let is_open = |it: &&Tried| matches!(it.standing(), Standing::Undecided | Standing::Open);
         let open = || self.above().iter().take_while(is_open);
         let (first, last) = (open().next()?, open().last()?);
+        // Below a rate that met the goals, the goals could be decided.
+        let decidable_ns = self.high_ns.filter(|_| self.low().is_none());
         Some(Undecided {
             from_per_s: first.rate.per_s,
             to_per_s: last.rate.per_s,
-            decidable_ns: self.high_ns.map(rounded_up),
-            pause_ns: self.pause_ns,
+            decidable_ns: decidable_ns.map(rounded_up),
+            pause_ns: open().filter_map(|it| it.pause_ns).reduce(f64::max),
         })
     }
 }

@@ -49,6 +49,8 @@ pub(super) struct Tried {
     pub(super) off_high: f64,
     /// Misses that did not count.
     contradicted: u32,
+    /// Longest delay of memtide's own in a step that it left undecided, in ns.
+    pub(super) pause_ns: Option<f64>,
 }
 
 /// How far a figure is from its bound, by all steps at a rate.
@@ -93,6 +95,7 @@ impl Tried {
             off: None,
             off_high: f64::INFINITY,
             contradicted: 0,
+            pause_ns: None,
         }
     }
 
@@ -119,6 +122,7 @@ impl Tried {
     /// steps at this rate and above: what is further off was disturbed, because the figure grows
     /// with the rate.
     pub(super) fn note(&mut self, result: &StepResult, off_max: f64) {
+        self.pause_ns = self.pause_ns.into_iter().chain(result.pause_ns).reduce(f64::max);
         let off = result.off.filter(|_| !result.behind);
         let is_beyond = result.goal == Some(GoalResult::Missed)
             && off.is_some_and(|[low, _]| low > off_max)
