@@ -83,7 +83,7 @@ fn sentences(repeats: &Repeats) -> Vec<String> {
     }
     if let Some(last) = repeats.left_out.last() {
         sentences.push(format!(
-            "{} left out, not the load that was asked for; the last: {last}.",
+            "{} left out: not the load that was asked for; the last: {last}.",
             counted(repeats.left_out.len() as u64, "run"),
         ));
     }
