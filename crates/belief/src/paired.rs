@@ -65,12 +65,7 @@ impl Paired {
         if a.len().min(b.len()) < 2 || !a.iter().chain(b).all(is_value) {
             return None;
         }
-        let of = |values: &[f64]| {
-            let count = values.len() as f64;
-            let mean = values.iter().map(|value| value.ln()).sum::<f64>() / count;
-            let squares = values.iter().map(|value| (value.ln() - mean).powi(2)).sum::<f64>();
-            (mean, squares / (count - 1.0) / count, count - 1.0)
-        };
+        let of = |values: &[f64]| Mean::of(values.iter().map(|value| value.ln()));
         let Difference { mean, half } = welch(of(a), of(b), figures);
         Some(Self { pairs: a.len().min(b.len()), mean, half })
     }
@@ -132,12 +127,7 @@ pub fn contrast(a: &[f64], b: &[f64], factor: f64, figures: usize) -> Option<[f6
     if a.len().min(b.len()) < 2 || !a.iter().chain(b).all(|value| value.is_finite()) {
         return None;
     }
-    let of = |values: &[f64], factor: f64| {
-        let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
-        let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
-        (mean * factor, squares * factor.powi(2) / (count - 1.0) / count, count - 1.0)
-    };
+    let of = |values: &[f64], factor: f64| Mean::of(values.iter().map(|value| value * factor));
     let difference = welch(of(a, factor), of(b, 1.0), figures);
     Some([difference.mean - difference.half, difference.mean + difference.half])
 }
@@ -149,14 +139,31 @@ struct Difference {
     half: f64,
 }
 
-/// The mean of `b` minus that of `a`, each a mean with its squared error and degrees of freedom.
-fn welch(a: (f64, f64, f64), b: (f64, f64, f64), figures: usize) -> Difference {
-    let ((a_mean, a_square, a_free), (b_mean, b_square, b_free)) = (a, b);
-    let square = a_square + b_square;
-    let parts = a_square.powi(2) / a_free + b_square.powi(2) / b_free;
-    let freedom = if parts > 0.0 { square.powi(2) / parts } else { a_free + b_free };
+/// A mean of at least two values.
+struct Mean {
+    value: f64,
+    /// Its error, squared.
+    square: f64,
+    /// Degrees of freedom.
+    freedom: f64,
+}
+
+impl Mean {
+    fn of(values: impl ExactSizeIterator<Item = f64> + Clone) -> Self {
+        let count = values.len() as f64;
+        let value = values.clone().sum::<f64>() / count;
+        let squares = values.map(|it| (it - value).powi(2)).sum::<f64>();
+        Self { value, square: squares / (count - 1.0) / count, freedom: count - 1.0 }
+    }
+}
+
+/// The mean of `b` minus that of `a`.
+fn welch(a: Mean, b: Mean, figures: usize) -> Difference {
+    let square = a.square + b.square;
+    let parts = a.square.powi(2) / a.freedom + b.square.powi(2) / b.freedom;
+    let freedom = if parts > 0.0 { square.powi(2) / parts } else { a.freedom + b.freedom };
     let half = student(ERRORS / figures.max(1) as f64, freedom) * square.sqrt();
-    Difference { mean: b_mean - a_mean, half }
+    Difference { mean: b.value - a.value, half }
 }
 
 #[cfg(test)]

@@ -86,16 +86,20 @@ impl Observer for Behind {
     }
 }
 
-fn scanned(rates: &str, mut runner: Pair) -> (Vec<bool>, Conclusion) {
-    let scenario = Scenario::default();
-    let plan = StepsPlan {
-        scenario: &scenario,
+fn plan(scenario: &Scenario) -> StepsPlan<'_> {
+    StepsPlan {
+        scenario,
         aim: Aim::Goals,
         data: Data::Kept,
         steps_max: None,
         counts_own: false,
         command: "memtide scan".to_owned(),
-    };
+    }
+}
+
+fn scanned(rates: &str, mut runner: Pair) -> (Vec<bool>, Conclusion) {
+    let scenario = Scenario::default();
+    let plan = plan(&scenario);
     let mut seen = Behind::default();
     let mut scan = Scan::new(rates.parse().unwrap(), RateUnit::Operations);
     let outcome = steps(&mut runner, &plan, &mut scan, &mut seen);
@@ -139,19 +143,11 @@ fn a_step_is_behind_by_more_than_its_arrivals_explain() {
     let is_behind = |arrival: &str, achieved_per_s| {
         let arrival: Arrival = arrival.parse().unwrap();
         let scenario = Scenario { arrival, ..Scenario::default() };
-        let plan = StepsPlan {
-            scenario: &scenario,
-            aim: Aim::Goals,
-            data: Data::Kept,
-            steps_max: None,
-            counts_own: false,
-            command: String::new(),
-        };
         let rate = Rate::new(100.0, RateUnit::Operations);
         let trial = Trial { rate, role: StepRole::Scan, longer: 1 };
         let of_record = RateRecord { achieved_per_s, ..RateRecord::default() };
         let record = Record { measured_s: 1.0, rate: of_record, ..Record::default() };
-        result(trial, &plan, &record).behind
+        result(trial, &plan(&scenario), &record).behind
     };
     // 4 σ of 100 operations are 40 with Poisson arrivals, 23 with uniform and 0 with fixed gaps.
     for (arrival, least) in [("poisson", 60.0), ("uniform", 77.0), ("fixed", 95.0)] {
