@@ -100,7 +100,7 @@ fn obey_master(master: &mut Master, now: Instant) {
 /// Takes messages of a master, each behind its length; an agent handles them, and its shares
 /// proceed.
 pub fn to_agent(data: &[u8]) {
-    let mut agent = Agent::new();
+    let mut agent = Agent::default();
     agent.opened();
     for (turn, message) in messages::<ToAgent>(data).enumerate() {
         agent.handle(message);

@@ -3,11 +3,11 @@
 //! [`hash`] computes draw `index` of stream `stream` directly, so operation i does not depend on
 //! which thread asks or on earlier draws. [`Random`] is a small sequential generator. The mixer is
 //! SplitMix64's finaliser (Steele, Lea, Flood: "Fast splittable pseudorandom number generators",
-//! OOPSLA 2014). [`Rand48`] reproduces the draws of C programs. None is fit for secrets.
+//! OOPSLA 2014). [`rand48_draw`] reproduces the draws of C programs. None is fit for secrets.
 
 mod rand48;
 
-pub use rand48::Rand48;
+pub use rand48::rand48_draw;
 
 /// The purpose of a draw. Draws of different streams are independent of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

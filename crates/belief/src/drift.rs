@@ -113,11 +113,7 @@ fn are_independent(values: &[f64], slope: f64) -> bool {
 
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
-    let half = values.len() / 2;
-    match values.len() % 2 {
-        0 => f64::midpoint(values[half - 1], values[half]),
-        _ => values[half],
-    }
+    f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2])
 }
 
 /// A percentile of a slice in ns, between the edges of its bucket; `None` if the slice is empty or

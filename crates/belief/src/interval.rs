@@ -4,7 +4,7 @@
 //! An interval is printed early and wide, and refused rarely: runs that underestimate their own
 //! scatter are the ones that would pass a strict refusal.
 
-use crate::law::{NORMAL_99, NORMAL_975, beta_quantile, student, student_975};
+use crate::law::{NORMAL_99, NORMAL_975, beta_quantile, student};
 use crate::longrun::LongRun;
 use memtide_metrics::{Histogram, Slice};
 use std::collections::BTreeMap;
@@ -305,7 +305,7 @@ pub fn rate_half_width(slices: &[(u64, f64)]) -> Option<f64> {
     }
     let residual = |&(of, long): &(u64, f64)| of as f64 - count * long / length;
     let long = LongRun::of(slices.iter().map(residual).collect());
-    Some(student_975(long.freedom_plain) * long.variance.sqrt() / count)
+    Some(Confidence::P95.student(long.freedom_plain) * long.variance.sqrt() / count)
 }
 
 /// Counts of all slices together, from which each percentile's bucket follows.

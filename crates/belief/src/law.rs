@@ -5,12 +5,8 @@ pub(crate) const NORMAL_975: f64 = 1.959_963_984_540_054;
 /// The normal distribution's 99 % quantile.
 pub(crate) const NORMAL_99: f64 = 2.326_347_874_040_841;
 
-/// Quantile of 97.5 % of Student's distribution with `freedom` degrees of freedom, at least 1.
-pub(crate) fn student_975(freedom: f64) -> f64 {
-    student(0.05, freedom)
-}
-
-/// The bound beyond which, on both sides together, Student's distribution has the part `beyond`.
+/// The bound beyond which, on both sides together, Student's distribution with `freedom` degrees of
+/// freedom, at least 1, has the part `beyond`.
 pub(crate) fn student(beyond: f64, freedom: f64) -> f64 {
     let freedom = freedom.max(1.0);
     // ν ÷ (ν + t²) has a beta distribution.

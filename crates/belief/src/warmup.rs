@@ -30,14 +30,10 @@ pub struct WarmupSlice {
 impl WarmupSlice {
     /// Adds what another slice, or another part of the load in this one, counted.
     pub fn absorb(&mut self, more: Self) {
-        for (sum, more) in [
-            (&mut self.answered, more.answered),
-            (&mut self.response_ns, more.response_ns),
-            (&mut self.keys, more.keys),
-            (&mut self.hits, more.hits),
-        ] {
-            *sum = sum.saturating_add(more);
-        }
+        self.answered = self.answered.saturating_add(more.answered);
+        self.response_ns = self.response_ns.saturating_add(more.response_ns);
+        self.keys = self.keys.saturating_add(more.keys);
+        self.hits = self.hits.saturating_add(more.hits);
     }
 }
 

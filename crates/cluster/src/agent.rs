@@ -25,8 +25,8 @@ const PREPARING_EVERY: Span = Span::from_s(1);
 /// The silence of its master after which an agent leaves it, although it has a record to hand over.
 const MASTER_GONE_MAX: Span = Span::from_s(35);
 
-/// An agent and its state.
-#[derive(Debug)]
+/// An agent and its state; by default it has no master.
+#[derive(Debug, Default)]
 pub struct Agent {
     state: State,
     /// True while a master is connected.
@@ -129,9 +129,10 @@ pub enum Report {
     Refused(String),
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 enum State {
     /// It has nothing to do.
+    #[default]
     Idle,
     /// It carries out a share.
     Working(Work),
@@ -162,18 +163,7 @@ enum Ending {
     AtOnce,
 }
 
-impl Default for Agent {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Agent {
-    /// An agent without a master.
-    pub fn new() -> Self {
-        Self { state: State::Idle, has_master: false, actions: VecDeque::new() }
-    }
-
     /// The next action, if any.
     pub fn poll(&mut self) -> Option<Action> {
         self.actions.pop_front()

@@ -56,11 +56,6 @@ pub struct RoundTrip {
 }
 
 impl ClockBounds {
-    /// Bounds before the first ping.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Adds a ping that left at `sent` and was answered at `received` on the master's clock, when
     /// the agent's showed `agent`; all in nanoseconds. Pings are added in the order of sending. A
     /// ping that contradicts the earlier ones shows that a clock has jumped; from then on the

@@ -202,13 +202,13 @@ impl Taking {
     /// Takes note that all agents were told to open their windows after this warm-up.
     pub fn opened(&mut self, warmup: Span) {
         self.told[0] = Some(warmup);
-        self.so_far.set_warmup(warmup);
+        self.so_far.warmup = warmup;
     }
 
     /// Takes note that all agents were told to close their windows at this length.
     pub fn closed(&mut self, duration: Span) {
         self.told[1] = Some(duration);
-        self.so_far.set_duration(duration);
+        self.so_far.duration = Some(duration);
     }
 
     /// The records so far of agents, merged; none if they do not fit together.

@@ -45,7 +45,7 @@ fn plan(ops: u64, keys_max: u64, values: &str) -> Plan {
         depth: 8,
         pacing: Pacing::Closed,
         window,
-        commands: WindowCommands::new(),
+        commands: WindowCommands::default(),
         source: SourcePlan {
             mix: MIX.parse().expect("a mix"),
             popularity: Popularity::Zipf(0.9),

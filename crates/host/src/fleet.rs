@@ -195,7 +195,7 @@ impl Fleet for HostFleet {
         assert!(self.workers.iter().all(|worker| worker.handle.is_none()), "one plan at a time");
         memory::release();
         // The commands to an earlier plan are past.
-        let plan = Arc::new(Plan { commands: WindowCommands::new(), ..plan.clone() });
+        let plan = Arc::new(Plan { commands: WindowCommands::default(), ..plan.clone() });
         (self.stops, self.plan) = (Stops::default(), Some(Arc::clone(&plan)));
         self.workers.clear();
         let mut receivers = Vec::new();

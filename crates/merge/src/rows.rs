@@ -45,16 +45,16 @@ impl Rows {
 }
 
 /// A row of a record that says when it was.
-trait Dated: Sized {
+trait Dated {
     /// Its extent in its window, in ns.
     fn extent_ns(&self) -> Range<u64>;
 
     /// The row; `number` is its number in the record. The error says that it is damaged.
     fn read(&self, number: usize) -> Result<Row, String>;
-
-    /// The record of a row.
-    fn of(row: &Row, start: Span, length: Span) -> Self;
 }
+
+/// Makes the record of a row, from its beginning and its length.
+type Recorded<T> = fn(&Row, Span, Span) -> T;
 
 fn extent_ns(start_s: f64, length_s: f64) -> Range<u64> {
     let start = Span::from_s_f64(start_s).ns();
@@ -74,10 +74,6 @@ impl Dated for IntervalRecord {
     fn read(&self, number: usize) -> Result<Row, String> {
         self.row().ok_or_else(|| format!("a histogram of interval {number} is damaged"))
     }
-
-    fn of(row: &Row, start: Span, length: Span) -> Self {
-        Self::of(row, start, length)
-    }
 }
 
 impl Dated for SliceRecord {
@@ -94,10 +90,6 @@ impl Dated for SliceRecord {
         self.row().ok_or_else(|| {
             format!("slice {number} does not contain one time per answered operation")
         })
-    }
-
-    fn of(row: &Row, start: Span, length: Span) -> Self {
-        Self::of(row, start, length)
     }
 }
 
@@ -127,7 +119,7 @@ pub(super) fn over_time(windows: &Windows<'_>) -> (Vec<IntervalRecord>, Vec<Slic
     if are_alike && intervals.sums.width_ns == slices.sums.width_ns {
         intervals.sums.take_times(&slices.sums);
     }
-    (intervals.seal(), slices.seal())
+    (intervals.seal(IntervalRecord::of), slices.seal(SliceRecord::of))
 }
 
 /// Merged rows of whole runs.
@@ -170,13 +162,13 @@ impl Aligned {
     }
 
     /// Each row as a record, with the time that its rows stand for, and an empty row for each gap.
-    fn seal<T: Dated>(&self) -> Vec<T> {
+    fn seal<T>(&self, of: Recorded<T>) -> Vec<T> {
         let mut gaps = Gaps::new(self.sums.width_ns.unwrap_or(0));
         let seal = |(number, start, row): (u64, Span, &Row)| {
             let none = Stretches::new();
             let when = self.when.get(&number).unwrap_or(&none);
-            let gap = gaps.before(number, when).map(|at| T::of(&Row::default(), at, Span::ZERO));
-            gap.into_iter().chain([T::of(row, start, covered(when))])
+            let gap = gaps.before(number, when).map(|at| of(&Row::default(), at, Span::ZERO));
+            gap.into_iter().chain([of(row, start, covered(when))])
         };
         self.sums.each().flat_map(seal).collect()
     }
@@ -276,7 +268,8 @@ impl Shared {
         if self.intervals.width_ns == self.slices.width_ns {
             self.intervals.take_times(&self.slices);
         }
-        (self.intervals.within(longest), self.slices.within(longest))
+        let intervals = self.intervals.within(longest, IntervalRecord::of);
+        (intervals, self.slices.within(longest, SliceRecord::of))
     }
 }
 
@@ -296,10 +289,10 @@ impl Rows {
     }
 
     /// Each row as a record; the last ends with the window.
-    fn within<T: Dated>(&self, longest: Span) -> Vec<T> {
+    fn within<T>(&self, longest: Span, of: Recorded<T>) -> Vec<T> {
         let width = self.width_ns.map_or(longest, Span::from_ns);
         let rows = self.each();
-        rows.map(|(_, start, row)| T::of(row, start, width.min(longest.saturating_sub(start))))
+        rows.map(|(_, start, row)| of(row, start, width.min(longest.saturating_sub(start))))
             .collect()
     }
 }

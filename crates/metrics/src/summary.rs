@@ -17,6 +17,13 @@ pub enum Quantile {
     },
 }
 
+impl Quantile {
+    /// The value, if it is known.
+    pub const fn known(self) -> Option<u64> {
+        if let Self::Known(value) = self { Some(value) } else { None }
+    }
+}
+
 /// The fewest samples for which a two-sided 95 % interval of quantile `p` has an upper end: the
 /// least n with p^n ≤ 0.025 (an order statistic above the quantile must exist).
 pub fn samples_needed(p: f64) -> u64 {

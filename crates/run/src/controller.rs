@@ -484,20 +484,7 @@ impl<'a> Monitor<'a> {
             oldest_due: oldest_due(looked),
         }));
     }
-}
 
-/// What a share waits for once its connections are open, in words; none if it does not wait, or its
-/// master says so.
-fn waits_for(start: ShareStart) -> Option<&'static str> {
-    match start {
-        ShareStart::Time => Some("waiting for the time at which all shares begin"),
-        ShareStart::Pmi => Some("waiting for the other shares, through their launcher"),
-        ShareStart::Folder => Some("waiting for the other shares, through their folder"),
-        ShareStart::WhenReady | ShareStart::Agents => None,
-    }
-}
-
-impl Monitor<'_> {
     /// Connections opened to query servers for their statistics.
     fn asked(&self) -> u64 {
         self.seconds.timeline.connections()
@@ -535,9 +522,7 @@ impl Monitor<'_> {
             observer.tick(now);
         }
     }
-}
 
-impl Monitor<'_> {
     /// Shows the times so far if another of the observer's periods is over.
     fn show_times(
         &mut self,
@@ -555,6 +540,17 @@ impl Monitor<'_> {
             let service = service_so_far(totals, self.plan);
             observer.on(&Event::Times(Box::new(TimesSoFar { elapsed: every * looks, service })));
         }
+    }
+}
+
+/// What a share waits for once its connections are open, in words; none if it does not wait, or its
+/// master says so.
+fn waits_for(start: ShareStart) -> Option<&'static str> {
+    match start {
+        ShareStart::Time => Some("waiting for the time at which all shares begin"),
+        ShareStart::Pmi => Some("waiting for the other shares, through their launcher"),
+        ShareStart::Folder => Some("waiting for the other shares, through their folder"),
+        ShareStart::WhenReady | ShareStart::Agents => None,
     }
 }
 

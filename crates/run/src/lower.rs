@@ -196,7 +196,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         pacing: pacing(scenario, window),
         pause: scenario.pause_after_reply,
         window,
-        commands: WindowCommands::new(),
+        commands: WindowCommands::default(),
         source: source(scenario, &data, layout.workers_max),
         keys: data.keys,
         values: data.values,

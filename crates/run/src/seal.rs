@@ -340,7 +340,7 @@ fn judge<W: Observer>(
         is_aborted: ended.aborted.is_some(),
         errors: Errors {
             operations: measured,
-            connections: churn::measured_of(ended),
+            connections: totals.churn.as_deref().map(churn::measured),
             allowed: material.scenario.errors_allowed(),
             gone: &upsets::gone(record),
             missed: upsets::missed(record, material.survey, stopped_s),

@@ -197,9 +197,7 @@ impl Survey {
         let grown = whole(after, "cmd_flush").saturating_sub(whole(before, "cmd_flush"));
         u64::try_from(grown).unwrap_or(0).saturating_sub(ours)
     }
-}
 
-impl Survey {
     /// Handles a server that could not be queried, for this reason. It ends the run, unless
     /// connects are measured: there, a failed one is a result.
     pub(crate) fn give_up(
@@ -219,9 +217,7 @@ impl Survey {
         self.unavailable = Some(natively(&fault.sentence()));
         Ok(())
     }
-}
 
-impl Survey {
     /// Both readings of the servers' counters.
     pub(crate) fn readings(&self) -> Readings<'_> {
         Readings { before: &self.before, after: &self.after }

@@ -108,8 +108,6 @@ impl FrontProfile {
     pub fn native(settings: &Settings) -> Self {
         let Settings { scenario, placement, .. } = settings;
         Self {
-            words: None,
-            repeats: false,
             sampled: SampledServers {
                 unfilled: scenario.value_size != Scenario::default().value_size,
                 filled: true,
@@ -117,10 +115,9 @@ impl FrontProfile {
             watches_servers: true,
             keeps_partial: true,
             manner: Manner::Asks,
-            wait: None,
             has_own_load: placement.agents.master_rate.is_some(),
             patience_flag: Some("--expect"),
-            goes_on_without: false,
+            ..Self::default()
         }
     }
 
@@ -136,11 +133,6 @@ impl FrontProfile {
                 format!("{message}; raise the hard limit (ulimit -Hn){fewer}")
             }
         })
-    }
-
-    /// The failure of a run without a result.
-    pub(crate) fn fail(&self, failure: &Failure) -> Stop {
-        failed_in(self.words, failure)
     }
 }
 

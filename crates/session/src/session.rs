@@ -6,7 +6,7 @@
 
 use crate::console::{columns, say, say_part, show};
 use crate::exit::{FAILED, INTERRUPTED, Stop, unwritable};
-use crate::front::{Came, Ended, Front, LostAgents, Opened};
+use crate::front::{Came, Ended, Front, LostAgents, Opened, failed_in};
 use crate::outlets::name_run;
 use crate::run_observer::RunObserver;
 use crate::watching::Watching;
@@ -163,7 +163,7 @@ impl<W: World> Session<W> {
                 drop(W::dismiss(runner, false));
                 // Clears the terminal's line before anything else is printed.
                 drop(observer);
-                return Err(profile.fail(&failure));
+                return Err(failed_in(profile.words, &failure));
             }
         };
         let is_kept = profile.keeps_partial || !came.has_failed();

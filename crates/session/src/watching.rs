@@ -109,14 +109,11 @@ impl Watching {
 
     /// True while the terminal shows the run on its whole screen: nothing else may be written to
     /// it.
-    #[cfg(feature = "ui")]
     pub(crate) fn screen_flag(&self) -> Arc<AtomicBool> {
-        self.screen.as_ref().map_or_else(Arc::default, Screen::flag)
-    }
-
-    /// No screen, ever.
-    #[cfg(not(feature = "ui"))]
-    pub(crate) fn screen_flag(&self) -> Arc<AtomicBool> {
+        #[cfg(feature = "ui")]
+        if let Some(screen) = &self.screen {
+            return screen.flag();
+        }
         Arc::default()
     }
 
@@ -185,19 +182,15 @@ impl Watching {
             _ => None,
         }
     }
-
-    /// No browser watches.
-    #[cfg(not(feature = "web"))]
-    fn finished(&mut self, _event: &Event) -> Option<String> {
-        None
-    }
 }
 
 impl Sink for Watching {
     fn on(&mut self, event: &Event) -> io::Result<()> {
+        #[cfg(feature = "web")]
         let page = self.finished(event);
         let is_over = {
             let mut live = self.live.lock();
+            #[cfg(feature = "web")]
             page.into_iter().for_each(|page| live.finish(page));
             live.on(event);
             live.is_over()

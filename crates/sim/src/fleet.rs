@@ -219,7 +219,7 @@ impl Fleet for SimFleet {
         }
         assert!(own.end <= crew.workers.len(), "a fleet makes workers of the plan");
         // The commands to an earlier plan are past.
-        let plan = Plan { commands: WindowCommands::new(), ..plan.clone() };
+        let plan = Plan { commands: WindowCommands::default(), ..plan.clone() };
         let source = PlannedSource::new(&plan.source);
         for number in workers {
             let driver = SimDriver::new(Rc::clone(&self.world), number);

@@ -189,9 +189,7 @@ impl MixSource {
             numeric: picker(if plan.numeric_keys > 0 { plan.numeric_keys } else { plan.keys }),
         }
     }
-}
 
-impl MixSource {
     /// The kind of operation `index`. If kinds rotate, it must be asked once for each operation.
     #[inline(always)]
     fn kind(&mut self, index: u64) -> OpKind {

@@ -355,11 +355,6 @@ pub struct Window {
 pub struct WindowCommands(Arc<[AtomicU64; 2]>);
 
 impl WindowCommands {
-    /// No command yet.
-    pub fn new() -> Self {
-        Self(Arc::new([const { AtomicU64::new(Instant::NEVER.ns()) }; 2]))
-    }
-
     /// Commands the window to open at `at`, an instant to come.
     pub fn open(&self, at: Instant) {
         self.0[0].store(at.ns(), Ordering::Release);
@@ -384,8 +379,9 @@ impl WindowCommands {
 }
 
 impl Default for WindowCommands {
+    /// No command yet.
     fn default() -> Self {
-        Self::new()
+        Self(Arc::new([const { AtomicU64::new(Instant::NEVER.ns()) }; 2]))
     }
 }
 

@@ -14,11 +14,6 @@ pub struct Estimates {
 }
 
 impl Estimates {
-    /// No comparisons.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Adds a comparison.
     pub fn add(&mut self, told: &Clock) {
         if self.told.len() == KEPT_MAX {

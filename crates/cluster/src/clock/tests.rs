@@ -55,7 +55,7 @@ fn the_truth_is_inside_the_bound_always() {
     for seed in 1..=300 {
         let mut random = Random::new(seed);
         let mut clock = Clock::new(&mut random, 600.0);
-        let (mut bounds, mut estimates) = (ClockBounds::new(), Estimates::new());
+        let (mut bounds, mut estimates) = (ClockBounds::default(), Estimates::default());
         let scales = [1e3, 1e5, 1e7];
         let there = scales[random.below(3) as usize];
         let back = scales[random.below(3) as usize];
@@ -91,7 +91,7 @@ fn the_truth_is_inside_the_bound_always() {
 #[test]
 fn a_burst_of_pings_gives_half_of_the_shortest_round_trip() {
     let mut random = Random::new(7);
-    let mut bounds = ClockBounds::new();
+    let mut bounds = ClockBounds::default();
     let mut now = 1_000_000_000;
     for _ in 0..256 {
         let there = random.below(30_001);
@@ -113,7 +113,7 @@ fn a_burst_of_pings_gives_half_of_the_shortest_round_trip() {
 #[test]
 fn a_clock_that_jumps_is_found() {
     for jump in [-1_000_000_000i64, -2_000_000, -50_000, 50_000, 2_000_000, 1_000_000_000_000] {
-        let mut bounds = ClockBounds::new();
+        let mut bounds = ClockBounds::default();
         let agent = |master: u64| master + 5_000_000_000_000;
         let mut now = 1_000_000_000;
         for _ in 0..256 {
@@ -128,25 +128,25 @@ fn a_clock_that_jumps_is_found() {
         bounds.ping(now + 40_000, now + 70_000, agent(now + 55_000));
         assert_eq!(bounds.at(now + 80_000), None);
     }
-    let mut backwards = ClockBounds::new();
+    let mut backwards = ClockBounds::default();
     backwards.ping(1_000, 999, 5);
     assert!(backwards.has_jumped());
 }
 
 #[test]
 fn nothing_is_known_before_the_first_ping() {
-    assert_eq!(ClockBounds::new().at(5), None);
-    assert_eq!(ClockBounds::new().agent_instant(5), None);
-    assert_eq!(Estimates::new().best(5), None);
+    assert_eq!(ClockBounds::default().at(5), None);
+    assert_eq!(ClockBounds::default().agent_instant(5), None);
+    assert_eq!(Estimates::default().best(5), None);
     // The offset at an instant before the agent's clock began does not exist.
-    let mut bounds = ClockBounds::new();
+    let mut bounds = ClockBounds::default();
     bounds.ping(1_000_000, 1_000_010, 5);
     assert_eq!(bounds.agent_instant(10), None);
 }
 
 #[test]
 fn estimates_are_bounded_and_name_a_contradiction() {
-    let mut estimates = Estimates::new();
+    let mut estimates = Estimates::default();
     for second in 0..100_000u64 {
         let agent_clock_ns = second * 1_000_000_000;
         estimates.add(&told(Offset { ahead_ns: -5, error_ns: 10, agent_clock_ns }));

@@ -127,7 +127,7 @@ impl Member {
             units: units.max(1),
             stage: Stage::Resting,
             heard: now,
-            clock: ClockBounds::new(),
+            clock: ClockBounds::default(),
             ping: None,
             pings: 0,
             ping_at: now,

@@ -397,7 +397,7 @@ fn an_agent_that_waits_is_woken_every_five_seconds_and_leaves_a_silent_master() 
     let mut rules = rules(2, 1, 5);
     rules.expect = Span::from_s(600);
     let mut now = Instant::from_ns(1_000);
-    let (mut master, mut agent, mut pings) = (Master::new(rules, now), Agent::new(), 0);
+    let (mut master, mut agent, mut pings) = (Master::new(rules, now), Agent::default(), 0);
     master.opened(PEER, "10.0.0.1:1", &hello("first"), now);
     agent.opened();
     for _ in 0..600 {

@@ -373,7 +373,7 @@ impl World {
             Fault::Stop(length) => self.nodes[of].resumes = now + length,
             Fault::Crash { silent, again } => {
                 let node = &mut self.nodes[of];
-                (node.is_up, node.agent, node.running) = (false, Agent::new(), None);
+                (node.is_up, node.agent, node.running) = (false, Agent::default(), None);
                 node.resumes = 0;
                 self.links[of].at_agent = false;
                 if !silent {
@@ -431,7 +431,7 @@ impl World {
 fn node(random: &mut Random) -> Node {
     let ppm = random.below(1_001) as i64 - 500;
     Node {
-        agent: Agent::new(),
+        agent: Agent::default(),
         clock: MachineClock { offset: random.below(1 << 50) as i64, ppm },
         is_up: true,
         resumes: 0,

@@ -17,17 +17,6 @@ pub enum Face {
 }
 
 impl Face {
-    /// The face of a program or subcommand with this name; [`face_for`](super::face_for) then
-    /// decides for `mcperf`.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "mutilate" => Some(Self::Mutilate),
-            "mcperf" => Some(Self::Mcperf),
-            "mcperf-dynamic" => Some(Self::McperfDynamic),
-            _ => None,
-        }
-    }
-
     /// True for mutilate, false for its mcperf descendants.
     pub fn is_mutilate(self) -> bool {
         self == Self::Mutilate

@@ -140,9 +140,9 @@ pub struct Load {
     pub time: Option<Span>,
     /// The number of workers that share the load; at least 1.
     pub threads: u32,
-    /// The initial state of C's erand48, for [`Rand48`](memtide_base::rng::Rand48). The gaps of
-    /// connections, the gaps of calls and the sizes each use a stream of their own, and all three
-    /// start from this state.
+    /// The initial state of C's erand48, for [`rand48_draw`](memtide_base::rng::rand48_draw). The
+    /// gaps of connections, the gaps of calls and the sizes each use a stream of their own, and all
+    /// three start from this state.
     pub seed_words: [u16; 3],
 }
 

@@ -168,7 +168,7 @@ impl Churn {
 }
 
 /// The fate of a connection whose connect failed.
-fn failed_as(what: TroubleKind) -> ChurnFate {
+pub(super) fn failed_as(what: TroubleKind) -> ChurnFate {
     match what {
         TroubleKind::Connect(error) => match error {
             ConnectError::Refused => ChurnFate::Refused,
@@ -325,16 +325,6 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// Handles a connect in `slot_id` that failed at every address.
-    pub(super) fn connection_failed(
-        &mut self,
-        slot_id: ConnectionId,
-        at: Instant,
-        what: TroubleKind,
-    ) {
-        self.end_connection(slot_id, at, failed_as(what));
-    }
-
     /// Closes the connection in `slot_id` if all its calls have ended.
     #[inline]
     pub(super) fn end_if_finished(&mut self, slot_id: ConnectionId, at: Instant) {
@@ -361,11 +351,6 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 self.end_connection(slot_id, at, ChurnFate::Completed);
             }
         }
-    }
-
-    /// Closes the connection in `slot_id` because a call timed out, as an impatient client would.
-    pub(super) fn give_up_connection(&mut self, slot_id: ConnectionId, at: Instant) {
-        self.end_connection(slot_id, at, ChurnFate::CallTimedOut);
     }
 
     /// Ends the connection in `slot_id` and everything in flight on it, and frees the slot for the

@@ -3,14 +3,14 @@
 
 use super::Worker;
 use super::agenda::Timer;
-use super::churn::lost_as;
+use super::churn::{failed_as, lost_as};
 use super::cutoff::BacklogEnd;
 use super::sink::sink_of;
 use crate::connection::{ConnectionEvents, Ending, FollowUp, Heard, State};
 use crate::dialect::Rejection;
 use memtide_base::rng::{Stream, hash, unit};
 use memtide_base::{ClientId, ConnectionId, Instant, Link, Random, Span};
-use memtide_metrics::Fate;
+use memtide_metrics::{ChurnFate, Fate};
 use memtide_workload::{Action, Source, TimeLaw};
 use memtide_world::driver::{Closed, ConnectError, Driver, Event};
 use memtide_world::fleet::{Stage, Trouble, TroubleKind};
@@ -319,7 +319,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         if tried_all {
             self.presence.trouble = Some(Trouble { server, at, what });
             if self.churn.is_some() {
-                return self.connection_failed(connection, at, what);
+                return self.end_connection(connection, at, failed_as(what));
             }
             self.retry(connection, at);
         } else {
@@ -486,7 +486,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 self.arm_deadline(connection, next);
                 self.export();
                 if expired {
-                    self.give_up_connection(connection, now);
+                    // As an impatient client would.
+                    self.end_connection(connection, now, ChurnFate::CallTimedOut);
                 } else if freed > 0 {
                     self.gave_up(connection, freed, now);
                 }

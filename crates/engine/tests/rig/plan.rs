@@ -37,7 +37,7 @@ pub fn closed_plan() -> Plan {
         pacing: Pacing::Closed,
         pause: Span::ZERO,
         window,
-        commands: WindowCommands::new(),
+        commands: WindowCommands::default(),
         source: SourcePlan {
             seed: SEED,
             mix: "get=9,set=1".parse().expect("a mix"),

@@ -5,7 +5,7 @@ use super::eighths::moved;
 use crate::record::{Distribution, Percentile, Record};
 use memtide_belief::grade::{Grade, YES_MAX, half_width};
 use memtide_belief::{Confidence, Sample};
-use memtide_metrics::{Quantile, quantile};
+use memtide_metrics::quantile;
 use memtide_scenario::{Kind, Measure};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -290,8 +290,7 @@ impl Record {
     fn computed(&self, kind: Kind, p: f64, confidence: Confidence) -> Option<Parts> {
         let times = self.response.get(&kind)?;
         let (whole, unanswered) = (&times.times()?, times.unanswered);
-        let quantile = quantile(whole, unanswered, p);
-        let value = if let Quantile::Known(ns) = quantile { Some(ns as f64) } else { None };
+        let value = quantile(whole, unanswered, p).known().map(|ns| ns as f64);
         let slices = match &self.slicing {
             Some(slicing) => slicing.channel(slicing.response.get(&kind)),
             None => Err(NO_SLICES.to_owned()),
@@ -334,14 +333,7 @@ fn share(low: f64, value: f64) -> f64 {
 
 /// The percentile with its number as goals write it.
 fn percent(percentile: Percentile) -> f64 {
-    match percentile {
-        Percentile::P50 => 50.0,
-        Percentile::P90 => 90.0,
-        Percentile::P95 => 95.0,
-        Percentile::P99 => 99.0,
-        Percentile::P999 => 99.9,
-        Percentile::P9999 => 99.99,
-    }
+    (percentile.fraction() * 1e5).round() / 1e3
 }
 
 /// The published percentile that `measure` is, if it is one.

@@ -153,8 +153,7 @@ fn mean(times: Option<Distribution>) -> Value {
         return missing("no such operation was measured");
     };
     let Some(mean) = times.mean_ns else { return missing("no such operation was answered") };
-    let ci = times.mean_ci_low_ns.zip(times.mean_ci_high_ns);
-    Value { ci: ci.map(<[f64; 2]>::from), ..known(mean) }
+    Value { ci: times.mean_interval(), ..known(mean) }
 }
 
 fn at(times: Option<Distribution>, percentile: Percentile) -> Value {
@@ -163,8 +162,7 @@ fn at(times: Option<Distribution>, percentile: Percentile) -> Value {
     };
     match (times.percentile(percentile), times.missing.get(&percentile)) {
         (Some(ns), _) => {
-            let (low, high) = ci(&times, percentile);
-            let ci = low.zip(high).map(|(low, high)| [low as f64, high as f64]);
+            let ci = times.interval(percentile).map(|ends| ends.map(|end| end as f64));
             Value { ci, ..known(ns as f64) }
         }
         (None, Some(Missing::Unanswered)) => Value {
@@ -175,17 +173,6 @@ fn at(times: Option<Distribution>, percentile: Percentile) -> Value {
             missing(&format!("it needs {needed} operations, and {has} were measured"))
         }
         (None, None) => missing("the record does not contain it"),
-    }
-}
-
-fn ci(times: &Distribution, percentile: Percentile) -> (Option<u64>, Option<u64>) {
-    match percentile {
-        Percentile::P50 => (times.p50_ci_low_ns, times.p50_ci_high_ns),
-        Percentile::P90 => (times.p90_ci_low_ns, times.p90_ci_high_ns),
-        Percentile::P95 => (times.p95_ci_low_ns, times.p95_ci_high_ns),
-        Percentile::P99 => (times.p99_ci_low_ns, times.p99_ci_high_ns),
-        Percentile::P999 => (times.p999_ci_low_ns, times.p999_ci_high_ns),
-        Percentile::P9999 => (times.p9999_ci_low_ns, times.p9999_ci_high_ns),
     }
 }
 
@@ -251,10 +238,7 @@ fn server_cpu(record: &Record) -> Value {
 
 /// Returns the values, each with its ratio to the first and whether their intervals are apart.
 fn related(mut values: Vec<Value>) -> Vec<Value> {
-    let (value, ci) = match values.first() {
-        Some(first) => (first.value, first.ci),
-        None => (None, None),
-    };
+    let (value, ci) = values.first().map_or((None, None), |first| (first.value, first.ci));
     for other in values.iter_mut().skip(1) {
         let ratio = value.zip(other.value).map(|(first, other)| other / first);
         other.ratio = ratio.filter(|ratio| ratio.is_finite());

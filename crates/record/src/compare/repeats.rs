@@ -25,7 +25,7 @@ pub enum RepeatsName {
 }
 
 /// Runs of one scenario.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Repeats {
     /// Name and version of this format.
@@ -83,14 +83,7 @@ pub struct RepeatedGoal {
 impl Repeats {
     /// No run yet, of this many.
     pub fn new(asked: u32) -> Self {
-        Self {
-            schema: RepeatsName::V1,
-            asked,
-            figures: Vec::new(),
-            left_out: Vec::new(),
-            goals: Vec::new(),
-            runs: Vec::new(),
-        }
+        Self { asked, ..Self::default() }
     }
 
     /// Adds a run, and looks at the figures `names` and at `goals` anew.

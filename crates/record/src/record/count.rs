@@ -197,30 +197,18 @@ impl Totals {
             let (part, whole) = (self.dropped_at_end, self.dropped);
             return Err(format!("{part} of {whole} dropped operations at the end of the window"));
         }
-        let outcomes = [
-            self.answered,
-            self.failed,
-            self.timed_out,
-            self.lost,
-            self.dropped,
-            self.unacknowledged,
-            self.abandoned,
-        ];
+        let Self { answered, failed, timed_out, lost, dropped, unacknowledged, abandoned, .. } =
+            *self;
+        let outcomes = [answered, failed, timed_out, lost, dropped, unacknowledged, abandoned];
         // A record from a file may hold any numbers.
         let ended: u128 = outcomes.into_iter().map(u128::from).sum();
         match ended == u128::from(self.intended) {
             true => Ok(()),
             false => Err(format!(
-                "{} operations were intended but {ended} ended: {} answered, {} failed, \
-                 {} timed out, {} lost, {} dropped, {} unacknowledged, {} abandoned",
-                self.intended,
-                self.answered,
-                self.failed,
-                self.timed_out,
-                self.lost,
-                self.dropped,
-                self.unacknowledged,
-                self.abandoned
+                "{} operations were intended but {ended} ended: {answered} answered, {failed} \
+                 failed, {timed_out} timed out, {lost} lost, {dropped} dropped, {unacknowledged} \
+                 unacknowledged, {abandoned} abandoned",
+                self.intended
             )),
         }
     }

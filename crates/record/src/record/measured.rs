@@ -162,10 +162,7 @@ impl Counts {
     pub fn of(counts: &Histogram<u64>) -> Self {
         let moments = counts.moments();
         let some = |value: u64| (moments.count > 0).then_some(value);
-        let at = |p: f64| match quantile(counts, 0, p) {
-            Quantile::Known(value) => Some(value),
-            Quantile::Unanswered | Quantile::TooFew { .. } => None,
-        };
+        let at = |p: f64| quantile(counts, 0, p).known();
         Self {
             count: moments.count,
             mean: moments.mean(),

@@ -196,15 +196,9 @@ impl SettledCounts {
 
     /// Number of operations that ended, over all outcomes; none on overflow.
     pub fn ended(&self) -> Option<u64> {
-        let outcomes = [
-            self.answered,
-            self.failed,
-            self.timed_out,
-            self.lost,
-            self.dropped,
-            self.unacknowledged,
-            self.abandoned,
-        ];
+        let Self { answered, failed, timed_out, lost, dropped, unacknowledged, abandoned, .. } =
+            *self;
+        let outcomes = [answered, failed, timed_out, lost, dropped, unacknowledged, abandoned];
         outcomes.into_iter().try_fold(0u64, u64::checked_add)
     }
 

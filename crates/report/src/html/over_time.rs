@@ -6,7 +6,6 @@ use super::spectrum::{goal_limits, interval};
 use crate::axis::{Axis, Scale};
 use crate::number::{percent, rate, seconds, time, whole};
 use memtide_base::units::format_bytes;
-use memtide_metrics::Quantile;
 use memtide_metrics::summary::quantile;
 use memtide_record::{HostSecond, IntervalRecord, Percentile, Record, SecondRecord, SliceRecord};
 use memtide_scenario::Kind;
@@ -38,15 +37,12 @@ pub(super) fn side_by_side(each: &[(String, &Record)]) -> Vec<Chart> {
     let busy =
         lines(|second| second.workers.iter().filter_map(|worker| worker.busy).reduce(f64::max));
     let about = "99th percentile of response in each second of the load, warm-up included.";
+    let of_rates = ("Rate over time", "Replies in each second of the load.");
+    let of_busy = ("memtide's busiest worker", "The part of each second in which it was busy.");
     vec![
-        of_lines("Response p99 over time", about, times, (x, time, NS_PER_MS)),
-        of_lines("Rate over time", "Replies in each second of the load.", rates, (x, rate, 1.0)),
-        of_lines(
-            "memtide's busiest worker",
-            "The part of each second in which it was busy.",
-            busy,
-            (x, percent, 1.0),
-        ),
+        of_lines(("Response p99 over time", about), times, (x, time, NS_PER_MS)),
+        of_lines(of_rates, rates, (x, rate, 1.0)),
+        of_lines(of_busy, busy, (x, percent, 1.0)),
     ]
 }
 
@@ -64,9 +60,8 @@ pub(super) const END: fn(f64, f64) -> f64 = |start_s, length_s| start_s + length
 fn response(record: &Record) -> Chart {
     let slices = &record.slices;
     let of_slices = |name: &str, share: f64| {
-        let value = |slice: &SliceRecord| match quantile(&slice.times()?, slice.unanswered, share) {
-            Quantile::Known(ns) => Some(ns as f64),
-            Quantile::TooFew { .. } | Quantile::Unanswered => None,
+        let value = |slice: &SliceRecord| {
+            Some(quantile(&slice.times()?, slice.unanswered, share).known()? as f64)
         };
         let stretch = |slice: &SliceRecord| (slice.start_s, slice.length_s, value(slice));
         Line::over_time(name, MIDDLE, slices.iter().map(stretch))
@@ -173,13 +168,12 @@ fn rates(record: &Record) -> Chart {
     }
     let end_s = record.intervals.last().map_or(1.0, |row| row.start_s + row.length_s);
     let about = "Operations per second, by when they were due, in seconds of the measured window.";
-    of_lines("Target and achieved rate", about, lines, (time_axis(end_s), rate, 1.0))
+    of_lines(("Target and achieved rate", about), lines, (time_axis(end_s), rate, 1.0))
 }
 
 /// A chart of lines from zero to the largest value, or to `least` if that is more.
-fn of_lines(
-    title: &'static str,
-    about: &str,
+pub(super) fn of_lines(
+    (title, about): (&'static str, &str),
     lines: Vec<Line>,
     (x, word, least): (Axis, fn(f64) -> String, f64),
 ) -> Chart {
@@ -207,7 +201,7 @@ fn backlog_age(record: &Record) -> Chart {
     let lines = vec![of_seconds("oldest unsent operation", &record.seconds, age)];
     let about = "How long the oldest unsent operation had been due, at the end of each second of \
                  the load, warm-up included.";
-    of_lines("Backlog age", about, lines, (load_axis(record), time, NS_PER_MS))
+    of_lines(("Backlog age", about), lines, (load_axis(record), time, NS_PER_MS))
 }
 
 fn counts(record: &Record) -> Chart {
@@ -222,7 +216,7 @@ fn counts(record: &Record) -> Chart {
     let about = "Operations in flight, operations due but not sent, and open connections, at the \
                  end of each second of the load.";
     let word = |count: f64| whole(count.round() as u64);
-    of_lines("In flight and backlog", about, lines, (load_axis(record), word, 5.0))
+    of_lines(("In flight and backlog", about), lines, (load_axis(record), word, 5.0))
 }
 
 /// Answers by server, if there are several.
@@ -236,7 +230,7 @@ fn servers(record: &Record) -> Chart {
     let names = record.plan.servers.iter().map(|server| server.name.clone());
     let lines: Vec<Line> = names.enumerate().map(of_server).collect();
     let about = "Replies per second from each server.";
-    of_lines("Rate of each server", about, lines, (load_axis(record), rate, 1.0))
+    of_lines(("Rate of each server", about), lines, (load_axis(record), rate, 1.0))
 }
 
 /// Busy time of memtide's own workers, as far as the seconds have it.
@@ -252,7 +246,7 @@ fn workers(record: &Record) -> Chart {
                  window. From 70 % on, its own queue shows in the times.";
     let limit = Limit { name: "limit 70 %".to_owned(), at: 0.7, is_upright: false };
     let is_near = values(&lines).any(|busy| busy > 0.5);
-    let chart = of_lines("Workers of memtide", about, lines, (load_axis(record), percent, 0.1));
+    let chart = of_lines(("Workers of memtide", about), lines, (load_axis(record), percent, 0.1));
     match is_near {
         true => Chart {
             limits: vec![limit],
@@ -285,7 +279,7 @@ fn cpus(record: &Record) -> Chart {
     let about = "The part of each second in which the CPUs of memtide's machine were busy, with \
                  whatever ran on it.";
     let chart =
-        of_lines("CPUs of memtide's machine", about, lines, (load_axis(record), percent, 1.0));
+        of_lines(("CPUs of memtide's machine", about), lines, (load_axis(record), percent, 1.0));
     Chart { y: Axis::over(Scale::Linear, [1.0].into_iter(), percent), ..chart }
 }
 
@@ -304,7 +298,7 @@ fn network(record: &Record) -> Chart {
     let about = "Bytes per second over all network interfaces of memtide's machine, loopback \
                  included.";
     let word = |count: f64| format!("{}/s", format_bytes(count.round() as u64));
-    of_lines("Network of memtide's machine", about, lines, (load_axis(record), word, 1024.0))
+    of_lines(("Network of memtide's machine", about), lines, (load_axis(record), word, 1024.0))
 }
 
 /// What the network of the machine lost, and the threads that waited for its CPUs.
@@ -322,10 +316,6 @@ fn drops(record: &Record) -> Chart {
     let about = "TCP segments sent again and packets dropped in each second, and threads that ran \
                  or were ready to run at its end, on memtide's machine.";
     let word = |count: f64| whole(count.round() as u64);
-    of_lines(
-        "Losses and run queue of memtide's machine",
-        about,
-        lines,
-        (load_axis(record), word, 5.0),
-    )
+    let texts = ("Losses and run queue of memtide's machine", about);
+    of_lines(texts, lines, (load_axis(record), word, 5.0))
 }

@@ -4,7 +4,6 @@ use super::chart::{Chart, Limit, Line, values};
 use crate::axis::{Axis, Scale};
 use crate::number::time;
 use crate::times::lag_parts;
-use memtide_metrics::Quantile;
 use memtide_metrics::summary::quantile;
 use memtide_record::{Distribution, LagSplit, Percentile, Record};
 use memtide_scenario::{Goal, Kind, Subject};
@@ -96,10 +95,7 @@ pub(super) fn line(name: &str, times: &Distribution) -> Line {
     let point = |step: i32| {
         let share = 1.0 - 10f64.powf(-f64::from(step) / f64::from(POINTS_PER_NINE));
         // A percentile that rests on a single operation says nothing about others.
-        match quantile(&histogram, times.unanswered, share) {
-            Quantile::Known(ns) => Some((share, Some(ns as f64))),
-            Quantile::TooFew { .. } | Quantile::Unanswered => None,
-        }
+        Some((share, Some(quantile(&histogram, times.unanswered, share).known()? as f64)))
     };
     let points = (1..=NINES_MAX * POINTS_PER_NINE).map_while(point).collect();
     let ends = |at: Percentile| Some((at.fraction(), interval(times, at)?));

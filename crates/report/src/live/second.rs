@@ -2,7 +2,7 @@
 
 use super::{EACH_SHOWN_MAX, Live, time_word, unanswered};
 use crate::number::{or_none, rate, whole};
-use memtide_metrics::{Histogram, Quantile, quantile};
+use memtide_metrics::{Histogram, quantile};
 use memtide_record::{HostSecond, Interval, ServerReport, SettledCounts, UnderWay, per_second};
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ impl LiveSecond {
     pub(super) fn of(second: &Interval, before: Option<&Self>, asked: Option<f64>) -> Self {
         let none = Histogram::new();
         let all = |by: &BTreeMap<Kind, Histogram<u64>>, above: u64, share: f64| {
-            known(by.get(&Kind::All).unwrap_or(&none), above, share)
+            quantile(by.get(&Kind::All).unwrap_or(&none), above, share).known()
         };
         let above = second.unanswered.get(&Kind::All).copied().unwrap_or(0);
         let counts = second.counts;
@@ -84,7 +84,7 @@ impl LiveSecond {
                 .filter(|(kind, _)| **kind != Kind::All)
                 .map(|(kind, times)| {
                     let above = second.unanswered.get(kind).copied().unwrap_or(0);
-                    (*kind, (rate(times.count()), known(times, above, 0.99)))
+                    (*kind, (rate(times.count()), quantile(times, above, 0.99).known()))
                 })
                 .collect(),
             servers: second
@@ -104,13 +104,6 @@ impl LiveSecond {
     /// Its end, in seconds after the load began.
     pub(crate) fn end_s(&self) -> f64 {
         self.start_s + self.length_s
-    }
-}
-
-fn known(times: &Histogram<u64>, above: u64, share: f64) -> Option<u64> {
-    match quantile(times, above, share) {
-        Quantile::Known(ns) => Some(ns),
-        Quantile::Unanswered | Quantile::TooFew { .. } => None,
     }
 }
 

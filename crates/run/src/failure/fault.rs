@@ -153,9 +153,7 @@ impl Fault {
             _ => Exit::Unreachable.code(),
         }
     }
-}
 
-impl Fault {
     /// The sentence: what happened, and what to do.
     pub(crate) fn sentence(&self) -> Sentence {
         match self {

@@ -117,18 +117,8 @@ pub(super) fn sample<F: Fleet>(
     probe(fleet, (plan, server), work, filled)
 }
 
-/// Reads the keys that were stored first.
-pub(super) fn earliest<F: Fleet>(
-    fleet: &mut F,
-    plan: &Plan,
-    server: &ServerPlan,
-    filled: &mut Filled,
-) -> Result<Probed, Failure> {
-    let work = Work::Earliest { server: server_number(plan, server) };
-    probe(fleet, (plan, server), work, filled)
-}
-
-fn probe<F: Fleet>(
+/// Carries out `work`, which reads keys of `server`.
+pub(super) fn probe<F: Fleet>(
     fleet: &mut F,
     (plan, server): (&Plan, &ServerPlan),
     work: Work,

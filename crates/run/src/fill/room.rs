@@ -1,7 +1,7 @@
 //! Checks whether a server keeps what it was filled with. Judged by this fill's own keys, because
 //! evicted items may belong to anyone.
 
-use super::probe::{earliest, sample};
+use super::probe::{probe, sample};
 use super::{Filled, server_number};
 use crate::failure::{Failure, FillFault, NoRoom};
 use crate::lower::{keys_all, keys_own, mean, value_bytes};
@@ -10,6 +10,7 @@ use memtide_record::Warning;
 use memtide_record::warning::Shortfall;
 use memtide_scenario::Scenario;
 use memtide_world::fleet::Fleet;
+use memtide_world::plan::Work;
 use memtide_world::{Plan, ServerPlan};
 
 /// Largest overhead of an item in a server, besides its key and value, in bytes.
@@ -80,8 +81,10 @@ impl<'a> Room<'a> {
         let (mut sampled, mut missing) = (probed.counters.keys, probed.missing());
         let found = share(sampled - missing, sampled);
         if evicted > 0 && missing == 0 {
-            let probed = earliest(fleet, plan, server, filled)?;
-            filled.accept(&probed, server_number(plan, server));
+            let number = server_number(plan, server);
+            let work = Work::Earliest { server: number };
+            let probed = probe(fleet, (plan, server), work, filled)?;
+            filled.accept(&probed, number);
             sampled += probed.counters.keys;
             missing += probed.missing();
         }

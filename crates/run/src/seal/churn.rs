@@ -38,12 +38,8 @@ pub(super) fn record(ended: &Ended, plan: &Plan, phases: &Phases) -> Option<Chur
     })
 }
 
-/// The counts of the measured connections; `None` without connection churn.
-pub(super) fn measured_of(ended: &Ended) -> Option<&ChurnCounters> {
-    ended.totals.churn.as_deref().map(measured)
-}
-
-fn measured(churn: &Churn<u64>) -> &ChurnCounters {
+/// The counts of the measured connections.
+pub(super) fn measured(churn: &Churn<u64>) -> &ChurnCounters {
     &churn.segments[usize::from(segment::MEASURE)]
 }
 

@@ -4,7 +4,7 @@
 
 use super::parse::{chart_path, given, output_path, parsed, span, tag_words, untrimmed};
 use super::{AgentRule, Field, Section, member};
-use crate::scenario::{parse_outputs, parse_switch, parse_tags, parse_web, web_words};
+use crate::scenario::{parse_outputs, parse_switch, parse_tags, parse_web};
 
 const OUTPUT: Field = Field::of(Section::Output, AgentRule::Output);
 
@@ -175,7 +175,7 @@ pub(super) const FIELDS: &[Field] = &[
                404. `--web=ADDRESS` sets the port (`--web=8080`), the address \
                (`--web=0.0.0.0:8080`) or the path as well (`--web=127.0.0.1:8080/mine`). Needs a \
                program with the feature `web`. See docs/live.md.",
-        member: member!(outputs.web, parse_web, web_words),
+        member: member!(outputs.web, parse_web, given),
         ..OUTPUT
     },
     Field {

@@ -32,7 +32,7 @@ pub use outputs::{
     RowText, Settings, SpoolPlace, Tags,
 };
 pub use outputs::{ProgressForm, WebPlace};
-pub(crate) use outputs::{parse_outputs, parse_tags, parse_web, web_words};
+pub(crate) use outputs::{parse_outputs, parse_tags, parse_web};
 pub use placement::{BarrierWord, Placement, ShardWord, StartAt};
 pub use target::Target;
 pub use word::{STRICT, parse_strict};
@@ -353,9 +353,7 @@ impl Scenario {
             None => !self.servers.is_empty() && self.wave == Wave::Constant,
         }
     }
-}
 
-impl Scenario {
     /// The scenario for other machines, each of which has credentials, keys and CAs of its own.
     pub fn without_credentials(&self) -> Self {
         let tls = Tls { ca: None, cert: None, key: None, ..self.tls.clone() };

@@ -7,8 +7,8 @@ mod watching;
 
 pub use influx::{InfluxNames, InfluxPlace, InfluxVersion, RUN_TAG};
 pub use output::{Output, OutputKind, RowForm, RowText};
+pub(crate) use watching::parse_web;
 pub use watching::{ProgressForm, WebPlace};
-pub(crate) use watching::{parse_web, web_words};
 
 use super::check::{Problem, Problems};
 use super::goal::Explained;

@@ -177,7 +177,7 @@ pub fn serve(setup: Setup, net: AgentNet, stop: &StopFlag) {
         law,
         net,
         peer: 0,
-        agent: Agent::new(),
+        agent: Agent::default(),
         busy: None,
         served: 0,
         cpus: memtide_host::machine::look().cpus_allowed,

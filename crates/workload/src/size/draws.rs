@@ -1,7 +1,7 @@
 //! Sources of uniform numbers. Does not know which law uses them.
 
 use crate::word::{Grammar, WordError, split};
-use memtide_base::rng::{Rand48, Stream, hash, unit};
+use memtide_base::rng::{Stream, hash, rand48_draw, unit};
 use std::fmt;
 use std::str::FromStr;
 
@@ -26,7 +26,7 @@ impl Draws {
     pub(crate) fn unit(self, seed: u64, stream: Stream, index: u64) -> f64 {
         match self {
             Self::Seed => unit(hash(seed, stream, index)),
-            Self::Rand48(words) => Rand48::draw(words, index),
+            Self::Rand48(words) => rand48_draw(words, index),
         }
     }
 }

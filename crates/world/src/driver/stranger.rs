@@ -34,9 +34,7 @@ impl Stranger {
             _ => None,
         }
     }
-}
 
-impl Stranger {
     /// The sentence that names the protocol, with the remedy.
     pub(crate) fn sentence(self) -> Sentence {
         match self {

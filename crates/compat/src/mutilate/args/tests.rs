@@ -110,13 +110,6 @@ fn each_port_of_a_range_is_a_server() {
     assert!(matches!(ports.load.keys, Keys::Cached { law: None, capacity: 10_000, .. }));
 }
 
-#[test]
-fn faces_have_names() {
-    let faces = [Face::Mutilate, Face::Mcperf, Face::McperfDynamic];
-    assert_eq!(["mutilate", "mcperf", "mcperf-dynamic"].map(Face::named), faces.map(Some));
-    assert_eq!(Face::named("mutilate3"), None);
-}
-
 /// Every command line ends in a message or a decision, and decided values are within their bounds.
 #[test]
 fn random_command_lines_end_in_a_decision() {

@@ -4,7 +4,7 @@
 use super::Interval;
 use crate::record::SettledCounts;
 use memtide_base::Span;
-use memtide_metrics::{Histogram, Quantile, quantile};
+use memtide_metrics::{Histogram, quantile};
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
@@ -37,13 +37,8 @@ pub struct AgentSecond {
 impl AgentSecond {
     /// The agent's part of a second, as it reported it.
     pub fn of(name: &str, second: &Interval) -> Self {
-        let at = |times: &BTreeMap<Kind, Histogram<u64>>, above: u64, share: f64| match quantile(
-            times.get(&Kind::All)?,
-            above,
-            share,
-        ) {
-            Quantile::Known(ns) => Some(ns),
-            Quantile::Unanswered | Quantile::TooFew { .. } => None,
+        let at = |times: &BTreeMap<Kind, Histogram<u64>>, above: u64, share: f64| {
+            quantile(times.get(&Kind::All)?, above, share).known()
         };
         let above = second.unanswered.get(&Kind::All).copied().unwrap_or(0);
         let workers = || second.workers.iter();

@@ -3,7 +3,7 @@
 use super::Interval;
 use crate::record::{SecondRecord, SettledCounts};
 use memtide_base::Span;
-use memtide_metrics::{Histogram, Quantile, quantile};
+use memtide_metrics::{Histogram, quantile};
 use memtide_scenario::Kind;
 
 impl Interval {
@@ -11,10 +11,7 @@ impl Interval {
     /// Their percentiles are none if the times are unknown.
     pub fn record(&self, times: &Histogram<u64>) -> SecondRecord {
         let above = self.unanswered.get(&Kind::All).copied().unwrap_or(0);
-        let at = |p: f64| match quantile(times, above, p) {
-            Quantile::Known(ns) => Some(ns),
-            Quantile::Unanswered | Quantile::TooFew { .. } => None,
-        };
+        let at = |p: f64| quantile(times, above, p).known();
         SecondRecord {
             start_s: self.start.as_s_f64(),
             length_s: self.length.as_s_f64(),

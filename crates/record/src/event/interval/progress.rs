@@ -4,14 +4,16 @@ use super::Interval;
 use crate::event::Progress;
 use crate::record::{Phase, per_second};
 use memtide_base::Span;
-use memtide_metrics::{Quantile, quantile};
+use memtide_metrics::quantile;
 use memtide_scenario::Kind;
 
 /// Progress of a load that is known only by its seconds.
 #[derive(Clone, Debug)]
 pub struct LoadSoFar {
-    warmup: Span,
-    duration: Option<Span>,
+    /// The length of the warm-up, as far as it is known.
+    pub warmup: Span,
+    /// The length of the measured window, as far as it is known.
+    pub duration: Option<Span>,
     total: Option<u64>,
     done: u64,
     unanswered: u64,
@@ -22,16 +24,6 @@ impl LoadSoFar {
     /// if a number of operations ends it, which is `total`.
     pub fn new(warmup: Span, duration: Option<Span>, total: Option<u64>) -> Self {
         Self { warmup, duration, total, done: 0, unanswered: 0 }
-    }
-
-    /// Sets the length of the warm-up, once it is known.
-    pub fn set_warmup(&mut self, warmup: Span) {
-        self.warmup = warmup;
-    }
-
-    /// Sets the length of the measured window, once it is known.
-    pub fn set_duration(&mut self, duration: Span) {
-        self.duration = Some(duration);
     }
 
     /// Progress after another second. Copies of a write count as operations; the rate is this
@@ -53,7 +45,7 @@ impl LoadSoFar {
         };
         let above = second.unanswered.get(&Kind::All).copied().unwrap_or(0);
         let response = second.response.get(&Kind::All);
-        let p99 = response.map(|times| quantile(times, above, 0.99));
+        let p99 = response.and_then(|times| quantile(times, above, 0.99).known());
         let oldest_due = second.under_way.oldest_due_s.filter(|waits| *waits > 0.0);
         Progress {
             phase,
@@ -64,10 +56,7 @@ impl LoadSoFar {
             living: None,
             rate_per_s: (!second.length.is_zero())
                 .then(|| per_second(counts.answered, second.length)),
-            response_p99_ns: match p99 {
-                Some(Quantile::Known(ns)) => Some(ns),
-                Some(Quantile::Unanswered | Quantile::TooFew { .. }) | None => None,
-            },
+            response_p99_ns: p99,
             unanswered: self.unanswered,
             oldest_due: oldest_due.map(Span::from_s_f64),
         }

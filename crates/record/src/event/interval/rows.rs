@@ -8,7 +8,7 @@ use crate::record::{
 };
 use crate::sample::{CellForm, Column};
 use memtide_base::Span;
-use memtide_metrics::summary::{Quantile, quantile};
+use memtide_metrics::summary::quantile;
 use memtide_metrics::{Histogram, histogram::Moments};
 use memtide_scenario::{Kind, RowText};
 use serde_json::{Map, Value};
@@ -44,12 +44,12 @@ impl IntervalRow {
                 || unanswered.contains_key(kind)
         };
         let row = |kind: &Kind| {
-            let mut row = Self::begun(step, (interval.start, interval.length), *kind);
+            let mut row = Self(Map::new());
+            row.place(step, (interval.start.as_s_f64(), interval.length.as_s_f64()), kind.name());
             let is_all = *kind == Kind::All;
             row.counts(is_all.then_some(&interval.counts));
-            let none = Histogram::new();
-            let of = |by: &'_ std::collections::BTreeMap<Kind, Histogram<u64>>| {
-                by.get(kind).cloned().unwrap_or_else(|| none.clone())
+            let of = |by: &std::collections::BTreeMap<Kind, Histogram<u64>>| {
+                by.get(kind).cloned().unwrap_or_default()
             };
             let (response, service, lag) = (of(response), of(service), of(lag));
             let unanswered = unanswered.get(kind).copied().unwrap_or(0);
@@ -157,12 +157,6 @@ impl IntervalRow {
         serde_json::to_string(&self.0).expect("names and numbers are always written")
     }
 
-    fn begun(step: Option<u32>, (start, length): (Span, Span), kind: Kind) -> Self {
-        let mut row = Self(Map::new());
-        row.place(step, (start.as_s_f64(), length.as_s_f64()), kind.name());
-        row
-    }
-
     fn place(&mut self, step: Option<u32>, (start_s, length_s): (f64, f64), kind: &str) {
         self.set("step", step);
         self.set("start_s", start_s);
@@ -195,11 +189,7 @@ impl IntervalRow {
         self.set(&format!("{name}_min_ns"), some(moments.min));
         for percentile in percentiles {
             let column = format!("{name}_{}_ns", percentile.to_string().replace('.', ""));
-            let value = match quantile(times, unanswered, percentile.fraction()) {
-                Quantile::Known(value) => Some(value),
-                Quantile::Unanswered | Quantile::TooFew { .. } => None,
-            };
-            self.set(&column, value);
+            self.set(&column, quantile(times, unanswered, percentile.fraction()).known());
         }
         self.set(&format!("{name}_max_ns"), some(moments.max));
     }

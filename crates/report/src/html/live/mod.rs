@@ -4,6 +4,7 @@
 use super::chart::{Cell, Chart, Limit, Line, values};
 use super::comparison::trial_so_far;
 use super::figures::words;
+use super::over_time::{END, of_lines};
 use super::steps::{curve, upright};
 use super::{SCRIPT, STYLE, shell};
 use crate::axis::{Axis, Scale};
@@ -19,8 +20,6 @@ const LIVE_SCRIPT: &str = include_str!("live.js");
 /// As the policy of the finished page, and requests to where the page came from.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       connect-src 'self'";
-/// The end of a second on an axis of time.
-const END: fn(f64, f64) -> f64 = |start_s, length_s| start_s + length_s;
 
 /// The page with what is known now. Its script replaces that again and again.
 pub fn live_page(live: &Live) -> String {
@@ -122,19 +121,6 @@ fn line(name: impl Into<String>, live: &Live, value: impl Fn(&LiveSecond) -> Opt
     Line::over_time(name, END, live.seconds.iter().map(stretch))
 }
 
-/// An upright axis from zero, a word for its figures, and the least that it reaches.
-type Upright = (fn(f64) -> String, f64);
-
-fn of_lines(
-    (title, about): (&'static str, &str),
-    lines: Vec<Line>,
-    (word, least): Upright,
-    x: Axis,
-) -> Chart {
-    let y = Axis::over(Scale::Linear, values(&lines).chain([least]), word);
-    Chart { about: about.to_owned(), lines, ..Chart::new(title, x, y) }
-}
-
 fn charts(live: &Live) -> Vec<Chart> {
     let (Some(first), Some(last)) = (live.seconds.front(), live.seconds.back()) else {
         return Vec::new();
@@ -177,11 +163,11 @@ fn charts(live: &Live) -> Vec<Chart> {
     ];
     let [rate_text, bad_text, lag_text, own_text] = texts;
     vec![
-        of_lines(rate_text, rates, (rate, 1.0), x),
+        of_lines(rate_text, rates, (x, rate, 1.0)),
         response(live, x),
-        of_lines(bad_text, bad, (count, 1.0), x),
-        of_lines(lag_text, lags, (time, 1e6), x),
-        Chart { limits: vec![limit], ..of_lines(own_text, own, (percent, 1.0), x) },
+        of_lines(bad_text, bad, (x, count, 1.0)),
+        of_lines(lag_text, lags, (x, time, 1e6)),
+        Chart { limits: vec![limit], ..of_lines(own_text, own, (x, percent, 1.0)) },
     ]
 }
 

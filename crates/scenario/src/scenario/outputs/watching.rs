@@ -102,11 +102,6 @@ pub(crate) fn parse_web(word: &str) -> Result<Option<WebPlace>, String> {
     }
 }
 
-/// The word from which [`parse_web`] restores the value.
-pub(crate) fn web_words(web: &Option<WebPlace>) -> Vec<String> {
-    web.iter().map(ToString::to_string).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 
 use crate::arrivals::{KS_AT_1_PERCENT, LAWS, distance};
 use crate::prelude::*;
-use memtide_base::rng::Rand48;
+use memtide_base::rng::rand48_draw;
 use memtide_record::ChurnRecord;
 
 const CALLS: usize = 5;
@@ -70,14 +70,13 @@ fn connections_follow_their_law_and_calls_theirs() {
 
 /// The first instants, in seconds, of a client that draws gaps from draw `skipped` of erand48 on.
 fn drawn(gap: impl Fn(f64) -> f64, skipped: u64, count: usize) -> Vec<f64> {
-    let mut random = Rand48::new([1, 2, 3]).skip(skipped);
     let mut at = 0.0;
-    let next = |_| {
+    let next = |index| {
         let due = at;
-        at += gap(random.unit());
+        at += gap(rand48_draw([1, 2, 3], index));
         due
     };
-    (0..count).map(next).collect()
+    (skipped..).map(next).take(count).collect()
 }
 
 #[test]

@@ -17,7 +17,9 @@ const FRESH_SEED: u64 = 7;
 
 /// The options of a command line that makes load; an agent's line makes load only for masters.
 fn options(program: &str, line: &str) -> Option<Options> {
-    match parse(Face::named(program).unwrap(), program, &words(line)) {
+    let faces = [Face::Mutilate, Face::Mcperf, Face::McperfDynamic];
+    let at = PROGRAMS.iter().position(|known| *known == program).unwrap();
+    match parse(faces[at], program, &words(line)) {
         Ok(Command::Load(options)) => Some(*options),
         Ok(Command::Agent(_)) | Err(_) => None,
     }
