@@ -93,6 +93,8 @@ pub struct Condition {
     pub slack: Option<Span>,
     /// Fraction of all CPUs' time that the hypervisor withheld; none if unknown.
     pub stolen: Option<f64>,
+    /// True if a CPU quota stopped the trials' threads, which try all CPUs at once and use it up.
+    pub is_throttled: bool,
     /// Busy fraction of all CPUs before the trials; none if unknown.
     pub busy: Option<f64>,
     /// Interrupts per second of each CPU, and the device that raised most of them.
@@ -236,6 +238,13 @@ impl Condition {
     fn others(&self) -> Fact {
         let most = self.trials.iter().max_by(|a, b| a.kept.total_cmp(&b.kept));
         let Some(most) = most else { return Fact::new("other load", "no CPU could be tried") };
+        // The kernel counts these stops as waits for a CPU.
+        if self.is_throttled {
+            return Fact::new(
+                "other load",
+                "unknown: the CPU quota stopped the threads that tried",
+            );
+        }
         let kept = format_percent(most.kept);
         let mut found = format!("other threads had CPU {} for {kept} of the time", most.cpu);
         if let Some(busy) = self.busy {
@@ -280,7 +289,7 @@ impl Condition {
                 worst.cpu
             ),
         };
-        let spoils = worst.paused > STALLED_SHARE && worst.longest >= STALL;
+        let spoils = worst.paused > STALLED_SHARE && worst.longest >= STALL && !self.is_throttled;
         let to_do = "find what runs here: other programs, interrupts or the hypervisor";
         Fact::new("pauses", found).spoiling_if(spoils, to_do)
     }

@@ -49,11 +49,8 @@ impl Paired {
         if pairs < 2 || !ratios.iter().all(is_ratio) {
             return None;
         }
-        let count = pairs as f64;
-        let mean = ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / count;
-        let squares = ratios.iter().map(|ratio| (ratio.ln() - mean).powi(2)).sum::<f64>();
-        let error = (squares / (count - 1.0) / count).sqrt();
-        let half = student(ERRORS / figures.max(1) as f64, count - 1.0) * error;
+        let Mean { value: mean, square, freedom } = Mean::of(ratios.iter().map(|it| it.ln()));
+        let half = student(ERRORS / figures.max(1) as f64, freedom) * square.sqrt();
         Some(Self { pairs, mean, half })
     }
 
@@ -66,7 +63,7 @@ impl Paired {
             return None;
         }
         let of = |values: &[f64]| Mean::of(values.iter().map(|value| value.ln()));
-        let Difference { mean, half } = welch(of(a), of(b), figures);
+        let (mean, half) = welch(of(a), of(b), figures);
         Some(Self { pairs: a.len().min(b.len()), mean, half })
     }
 
@@ -76,6 +73,11 @@ impl Paired {
     pub fn not_finer_than(mut self, factor: f64) -> Self {
         self.half = self.half.max(factor.ln());
         self
+    }
+
+    /// The least that [`Self::visible`] can be for values that are known to this factor alone.
+    pub fn finest(factor: f64) -> f64 {
+        (factor.ln() / EXACT).exp_m1()
     }
 
     /// The mean change from the first arm to the second, as a fraction.
@@ -128,15 +130,8 @@ pub fn contrast(a: &[f64], b: &[f64], factor: f64, figures: usize) -> Option<[f6
         return None;
     }
     let of = |values: &[f64], factor: f64| Mean::of(values.iter().map(|value| value * factor));
-    let difference = welch(of(a, factor), of(b, 1.0), figures);
-    Some([difference.mean - difference.half, difference.mean + difference.half])
-}
-
-/// A difference of two means.
-struct Difference {
-    mean: f64,
-    /// Half width of its interval.
-    half: f64,
+    let (mean, half) = welch(of(a, factor), of(b, 1.0), figures);
+    Some([mean - half, mean + half])
 }
 
 /// A mean of at least two values.
@@ -157,13 +152,13 @@ impl Mean {
     }
 }
 
-/// The mean of `b` minus that of `a`.
-fn welch(a: Mean, b: Mean, figures: usize) -> Difference {
+/// The mean of `b` minus that of `a`, and half the width of its interval.
+fn welch(a: Mean, b: Mean, figures: usize) -> (f64, f64) {
     let square = a.square + b.square;
     let parts = a.square.powi(2) / a.freedom + b.square.powi(2) / b.freedom;
     let freedom = if parts > 0.0 { square.powi(2) / parts } else { a.freedom + b.freedom };
     let half = student(ERRORS / figures.max(1) as f64, freedom) * square.sqrt();
-    Difference { mean: b.value - a.value, half }
+    (b.value - a.value, half)
 }
 
 #[cfg(test)]

@@ -54,14 +54,15 @@ pub struct Fetching<'a> {
     folder: Kept,
     say: &'a dyn Fn(&str),
     peers: BTreeMap<u64, Peer>,
+    /// The agents that have nothing more to hand over. They stay until the end: one that is
+    /// dismissed comes back, and would count again.
+    ready: BTreeSet<u64>,
     /// The runs and shares of records that were asked for and not refused.
     asked: BTreeSet<(Vec<u8>, u32)>,
     /// The runs and shares of records that their agents keep, because they could not be fetched.
     missed: BTreeSet<(Vec<u8>, u32)>,
     /// The number of records written.
     pub written: usize,
-    /// The number of agents that have handed over all their records.
-    pub done: usize,
 }
 
 /// An agent that hands over its records.
@@ -96,8 +97,14 @@ impl Peer {
 impl<'a> Fetching<'a> {
     /// Nothing fetched yet. Records go to `folder`, and sentences about agents to `say`.
     pub fn new(net: &'a MasterNet, folder: Kept, say: &'a dyn Fn(&str)) -> Self {
-        let (peers, asked, missed) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-        Self { net, folder, say, peers, asked, missed, written: 0, done: 0 }
+        let (peers, ready) = (BTreeMap::new(), BTreeSet::new());
+        let (asked, missed) = (BTreeSet::new(), BTreeSet::new());
+        Self { net, folder, say, peers, ready, asked, missed, written: 0 }
+    }
+
+    /// The number of agents that have handed over all their records, and are still there.
+    pub fn done(&self) -> usize {
+        self.ready.len()
     }
 
     /// True if each record that an agent had was fetched.
@@ -110,7 +117,7 @@ impl<'a> Fetching<'a> {
     pub fn run(&mut self, wanted: usize, expect: Duration, is_stopped: impl Fn() -> bool) -> bool {
         let deadline = Instant::now() + expect;
         let mut pinged = Instant::now();
-        while self.done < wanted {
+        while self.done() < wanted {
             if is_stopped() {
                 return false;
             }
@@ -120,7 +127,8 @@ impl<'a> Fetching<'a> {
             // Shows the agents that their master is alive.
             if pinged.elapsed() >= PING_EVERY {
                 pinged = Instant::now();
-                self.peers.keys().for_each(|peer| self.send(*peer, Asks::Ping(Ping { number: 0 })));
+                let there = self.peers.keys().chain(&self.ready);
+                there.for_each(|peer| self.send(*peer, Asks::Ping(Ping { number: 0 })));
             }
             if let Some(came) = self.net.next(LOOK_EVERY) {
                 self.take(came);
@@ -132,6 +140,7 @@ impl<'a> Fetching<'a> {
                 self.give_up(peer, &why);
             }
         }
+        self.ready.iter().for_each(|peer| self.send(*peer, Asks::Bye(Bye {})));
         true
     }
 
@@ -144,7 +153,12 @@ impl<'a> Fetching<'a> {
                 _ => {}
             },
             FromNet::Closed { peer, why } => {
+                self.ready.remove(&peer);
                 if let Some(gone) = self.peers.remove(&peer) {
+                    // It may come back, and is then asked again.
+                    if let Some(KeptRecord { run, share, .. }) = gone.left.front() {
+                        self.miss((run.clone(), *share));
+                    }
                     (self.say)(&format!("{} is gone: {why}", gone.name));
                 }
             }
@@ -156,7 +170,7 @@ impl<'a> Fetching<'a> {
     fn opened(&mut self, peer: u64, hello: Hello) {
         // It turns this master away, and can be reached once it is free.
         if hello.busy_since_unix_s.is_some() {
-            return;
+            return self.net.close(peer);
         }
         self.send(peer, Asks::Welcome(Welcome { version: hello.version }));
         let left = hello.kept.into_iter().filter(|kept| kept.run.len() == RUN_BYTES);
@@ -217,8 +231,8 @@ impl<'a> Fetching<'a> {
         of.assembly = Assembly::default();
         (self.say)(&format!("{}: {why}", of.name));
         if let Some(KeptRecord { run, share, .. }) = of.left.front() {
-            self.asked.remove(&(run.clone(), *share));
-            self.missed.insert((run.clone(), *share));
+            let record = (run.clone(), *share);
+            self.miss(record);
         }
         self.next(peer);
     }
@@ -227,11 +241,16 @@ impl<'a> Fetching<'a> {
     fn give_up(&mut self, peer: u64, why: &str) {
         let Some(of) = self.peers.get_mut(&peer) else { return };
         (self.say)(&format!("{}: {why}", of.name));
-        for KeptRecord { run, share, .. } in of.left.drain(..) {
-            self.asked.remove(&(run.clone(), share));
-            self.missed.insert((run, share));
+        for KeptRecord { run, share, .. } in std::mem::take(&mut of.left) {
+            self.miss((run, share));
         }
         self.ask(peer);
+    }
+
+    /// Leaves the record of a run and share with its agent, or with another one that has it.
+    fn miss(&mut self, record: (Vec<u8>, u32)) {
+        self.asked.remove(&record);
+        self.missed.insert(record);
     }
 
     fn next(&mut self, peer: u64) {
@@ -241,7 +260,7 @@ impl<'a> Fetching<'a> {
         self.ask(peer);
     }
 
-    /// Requests the next record that no other agent hands over, or dismisses the agent.
+    /// Requests the next record that no other agent hands over, if there is one.
     fn ask(&mut self, peer: u64) {
         let Some(of) = self.peers.get_mut(&peer) else { return };
         while let Some(KeptRecord { run, share, .. }) = of.left.front().cloned() {
@@ -253,8 +272,7 @@ impl<'a> Fetching<'a> {
             of.left.pop_front();
         }
         self.peers.remove(&peer);
-        self.done += 1;
-        self.send(peer, Asks::Bye(Bye {}));
+        self.ready.insert(peer);
     }
 
     fn send(&self, peer: u64, what: Asks) {

@@ -171,6 +171,8 @@ const NAME_MAX: usize = 253;
 pub(super) fn plausible(shard: &ShardRecord, is_share: bool) -> Result<(), String> {
     if is_share {
         plausible_lanes(shard)?;
+    } else if shard.share.is_some() {
+        return Err("shares and whole runs are merged in it".to_owned());
     }
     let start = shard.window_start_unix_ns.map_or(Some(0), |start| u64::try_from(start.0).ok());
     if start.and_then(|start| start.checked_add(shard.window_ns)).is_none() {

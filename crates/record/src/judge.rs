@@ -25,7 +25,8 @@ pub enum Measured {
     /// The value in its own unit: nanoseconds, operations (or what `rate-unit` says) per second, or
     /// a fraction.
     Known(f64),
-    /// A percentile among unanswered operations: larger than every measured time.
+    /// A percentile among unanswered operations, or any time if none was answered: larger than
+    /// every measured time.
     Unanswered,
     /// Unknown; the reason, as a clause.
     Missing(String),
@@ -49,9 +50,10 @@ pub fn measured(subject: Subject, record: &Record, unit: RateUnit) -> Measured {
             (None, None) => missing("a single run has no start skew; merge the shares of a run"),
         },
         Subject::Errors if record.totals.intended == 0 => missing("nothing was measured"),
-        Subject::Errors => {
-            Measured::Known(record.totals.unanswered() as f64 / record.totals.intended as f64)
-        }
+        Subject::Errors => match record.totals.tried() {
+            (0, _) => missing("no operation expected a reply"),
+            (tried, failed) => Measured::Known(failed as f64 / tried as f64),
+        },
         Subject::Response { kind, measure } => response(kind, measure, record),
     }
 }
@@ -80,6 +82,10 @@ fn judgement(goal: &Goal, record: &Record) -> Judgement {
                 let why = format!("{why}, and may have been from {low} to {high}");
                 return (GoalResult::Undecided, Some(figure), why);
             }
+            if let Some(unknown) = unranged(goal, record) {
+                let why = format!("{why}, and how far that holds is unknown: {unknown}");
+                return (GoalResult::Undecided, Some(figure), why);
+            }
             (met, Some(figure), why)
         }
         // The figure is larger than every measured time.
@@ -104,13 +110,33 @@ fn straddled(goal: &Goal, record: &Record) -> Option<[f64; 2]> {
     (low != high).then_some(range)
 }
 
+/// Why the goal's time has no range although slices were kept, unless already the shortest and the
+/// longest time decide the goal.
+fn unranged(goal: &Goal, record: &Record) -> Option<String> {
+    let Subject::Response { kind, measure } = goal.subject else { return None };
+    if measure == Measure::Max || !record.has_slices() {
+        return None;
+    }
+    let figure = record.response_figure(kind, measure)?;
+    let times = record.response.get(&kind)?;
+    let longest = if times.unanswered > 0 { f64::INFINITY } else { times.max_ns? as f64 };
+    let ends = [times.min_ns? as f64, longest];
+    let [low, high] = ends.map(|ns| goal.relation.holds(ns, goal.bound));
+    (figure.range.is_none() && low != high)
+        .then(|| figure.reason.unwrap_or_else(|| "there are too few operations".to_owned()))
+}
+
 fn response(kind: Kind, measure: Measure, record: &Record) -> Measured {
     let missing = |why: &str| Measured::Missing(why.to_owned());
     let Some(response) = record.response.get(&kind) else {
         return missing("no such operation was measured");
     };
     let (Some(mean), Some(max)) = (response.mean_ns, response.max_ns) else {
-        return missing("no such operation was answered");
+        // If nothing was answered, every time is longer than any bound.
+        return match response.unanswered {
+            0 => missing("no such operation was measured"),
+            _ => Measured::Unanswered,
+        };
     };
     match measure {
         Measure::Mean => Measured::Known(mean),

@@ -266,13 +266,19 @@ impl Step {
         }
     }
 
-    /// Reason why this step makes an answer based on it doubtful; none if it does not. Errors are
-    /// no reason if the step missed its goals: its rate is beyond the answer, and errors may be
-    /// what it shows.
+    /// Reason why this step makes an answer based on it doubtful; none if it does not. What servers
+    /// failed to do is no reason if the step missed its goals: its rate is beyond the answer, and
+    /// errors, silence and a rate that they do not carry may be what it shows.
     pub fn doubt(&self) -> Option<&Reason> {
-        let beyond = self.goal.is_some_and(|goal| goal != GoalResult::Met || self.behind);
-        let reasons = &self.record.believable.reasons;
-        reasons.iter().find(|reason| !(beyond && reason.code == CheckKind::Errors))
+        let is_beyond = self.goal.is_some_and(|goal| goal != GoalResult::Met || self.behind);
+        let is_missed = self.goal == Some(GoalResult::Missed);
+        let is_shown = |reason: &Reason| match reason.code {
+            CheckKind::Errors => is_beyond,
+            CheckKind::Rate => is_beyond && (is_missed || self.behind) && !self.spoilt,
+            CheckKind::Answered => is_missed,
+            _ => false,
+        };
+        self.record.believable.reasons.iter().find(|reason| !is_shown(reason))
     }
 
     /// The step as one line of JSON, without its line break.

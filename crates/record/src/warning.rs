@@ -531,7 +531,7 @@ impl Warning {
     /// merge asks again, because merged shares have more operations.
     pub fn of_response(response: &BTreeMap<Kind, Distribution>) -> Vec<Self> {
         let mut warnings = Vec::new();
-        let count = response.values().fold(0u64, |sum, times| sum.saturating_add(times.saturated));
+        let count = response.get(&Kind::All).map_or(0, |all| all.saturated);
         if count > 0 {
             warnings.push(Self::HistogramSaturated { count });
         }

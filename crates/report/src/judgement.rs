@@ -143,15 +143,15 @@ pub(crate) fn believable(record: &Record) -> String {
 /// This line with the first reasons, at most `most` of them.
 fn believable_by(record: &Record, most: usize) -> String {
     let is_graded = record.slicing.is_some() && record.measured_s > 0.0;
+    let of_shares =
+        missing_shares(record).map(|why| format!("only for the shares that were merged: {why}"));
     if is_graded && !record.believable.spoils_all() {
-        return grades(record);
+        let grades = Some(grades(record));
+        return grades.into_iter().chain(of_shares).collect::<Vec<_>>().join("; ");
     }
     match record.believable.verdict {
         Verdict::Yes => "yes".to_owned(),
-        Verdict::Within => match missing_shares(record) {
-            Some(why) => format!("only for the shares that were merged: {why}"),
-            None => "within the given bounds".to_owned(),
-        },
+        Verdict::Within => of_shares.unwrap_or_else(|| "within the given bounds".to_owned()),
         Verdict::No => {
             let mut reasons: Vec<&Reason> = record.believable.reasons.iter().collect();
             let more = reasons.len().saturating_sub(most);

@@ -5,7 +5,7 @@ use crate::console::complain;
 use crate::exit::{FAILED, INTERRUPTED};
 use memtide_base::Span;
 use memtide_record::Record;
-use memtide_scenario::{Outputs, Placement, Settings, ShardWord, scenario_file};
+use memtide_scenario::{Placement, Settings, ShardWord, scenario_file};
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -53,8 +53,7 @@ pub fn run(
 /// several times. As one of several runs it chooses no length by itself.
 fn own(settings: &Settings) -> Settings {
     let Settings { scenario, outputs, .. } = settings.clone();
-    let Outputs { quiet, progress, tags, .. } = outputs;
-    let outputs = Outputs { quiet, progress, tags, ..Outputs::default() };
+    let outputs = outputs.of_one_of_several();
     let placement = Placement { shard: Some(ShardWord::Whole), ..Placement::default() };
     let mut own = Settings { scenario, outputs, placement };
     let mut first = own.clone();

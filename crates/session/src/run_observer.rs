@@ -105,10 +105,9 @@ impl<'a> RunObserver<'a> {
         await_end(&self.outlets, self.is_quiet);
         let mut is_recorded = true;
         for ending in self.outlets.close() {
-            let is_record = ending.is_record();
-            let Some(stop) = ending.stop() else { continue };
-            is_recorded &= !is_record;
-            trouble.push(stop.into());
+            // That a reader has gone is no failure, but the record is not written then.
+            is_recorded &= ending.is_whole() || !ending.is_record();
+            trouble.extend(ending.stop().map(Stop::from));
         }
         (self.doubted, is_recorded)
     }

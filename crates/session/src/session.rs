@@ -182,7 +182,7 @@ impl<W: World> Session<W> {
 
 impl Came {
     /// True if the only fault of a run is that agents were lost, no more than the user allows.
-    fn misses_only_agents(&self) -> bool {
+    pub fn misses_only_agents(&self) -> bool {
         let Self::Run(outcome) = self else { return false };
         let record = &outcome.record;
         outcome.failure.is_none()
@@ -190,6 +190,7 @@ impl Came {
             && matches!(record.ended_by, EndedBy::Duration | EndedBy::Operations)
             && record.goals.iter().all(|goal| goal.result == GoalResult::Met)
             && record.phases.verification().wrong() == 0
+            && record.own.as_deref().is_none_or(|own| own.exit == 0)
     }
 
     /// The agents `lost`; in a search or scan with the step in which each was lost.

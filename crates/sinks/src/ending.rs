@@ -79,6 +79,11 @@ impl Ending {
         OutputStop::of(&self.name, self.result.and(lost))
     }
 
+    /// True if the sink wrote all that it was given.
+    pub const fn is_whole(&self) -> bool {
+        self.result.is_ok() && self.events_lost == 0
+    }
+
     /// True if the sink writes a record as JSON.
     pub fn is_record(&self) -> bool {
         self.name == "--json" || self.name.starts_with("--out json=")

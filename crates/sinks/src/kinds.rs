@@ -40,7 +40,7 @@ use memtide_scenario::{Output, OutputKind, Outputs, RowForm, RowText, Settings};
 use openmetrics::OpenMetrics;
 use std::env;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use summary::SummaryRows;
 use text::{EventText, Notes, ReadyText, StepsText};
@@ -423,7 +423,7 @@ fn samples(it: &mut Opening<'_>) -> Result<(), OutputStop> {
 
 /// Adds the sink that appends totals to a table of runs.
 ///
-/// Cause: The file is another table, or one of another version of memtide.
+/// Cause: The file is another table, one of another version of memtide, or ends within a row.
 ///
 /// To do: Name a new file, and join the tables in the spreadsheet.
 fn summary_rows(
@@ -448,8 +448,25 @@ fn summary_rows(
             output.place
         )));
     }
+    if !first.is_empty() && !ends_a_line(&output.place) {
+        return Err(OutputStop::usage(format!(
+            "{} '{}' ends within a row; name another file, or end its last line",
+            output.flag(),
+            output.place
+        )));
+    }
     let sink = |out| Box::new(of(SummaryRows::new(out, !first.is_empty()))) as Box<dyn Sink>;
     it.named().add(it.outlets, Place::append, sink)
+}
+
+/// True if the last byte of a file ends a line, or cannot be read.
+fn ends_a_line(path: &str) -> bool {
+    let mut last = [b'\n'];
+    let read = File::open(path).and_then(|mut file| {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)
+    });
+    read.is_err() || last == [b'\n']
 }
 
 /// Adds a sink that appends its text to the file of a job's summary.

@@ -31,6 +31,7 @@ fn quiet() -> Condition {
         clock_source: Some("tsc".to_owned()),
         slack: Some(Span::from_us(50)),
         stolen: Some(0.0),
+        is_throttled: false,
         busy: Some(0.01),
         interrupts: vec![(0, 120.0, "24 net0".to_owned())],
         trials: vec![trial(0), trial(1)],
@@ -119,6 +120,17 @@ fn a_server_of_the_users_is_not_the_embedded_one() {
     let own = Condition { servers: Vec::new(), ..one };
     let warnings: Vec<_> = own.facts().iter().filter_map(|fact| fact.warning).collect();
     assert_eq!(warnings, ["shared_cpu", "file_limit"]);
+}
+
+/// The trials spin on all CPUs, and a quota below that stops them.
+#[test]
+fn a_quota_that_stops_the_trials_is_no_other_program() {
+    let stopped = |cpu| Trial { kept: 0.4, paused: 0.8, longest: Span::from_ms(50), ..trial(cpu) };
+    let trials = vec![stopped(0), stopped(1)];
+    let by =
+        |is_throttled| judged(&Condition { is_throttled, trials: trials.clone(), ..quiet() }).0;
+    assert_eq!(by(true), Vec::<String>::new());
+    assert_eq!(by(false).len(), 2, "without a quota, another program had the CPUs");
 }
 
 #[test]

@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Largest number of stretches of one agent that wait for those of other agents.
 const SECONDS_AHEAD_MAX: usize = 64;
+/// The most that wait of an agent until rows are made, which may be a turn of the master later.
+const WAITING_MAX: usize = 2 * SECONDS_AHEAD_MAX;
 /// Time by which a stretch may seem to end in the future. The comparison of clocks over a slow
 /// network is less exact than that only if the agent also counts as silent.
 const FUTURE_MAX: Span = crate::AGENT_SILENT_MAX;
@@ -57,6 +59,9 @@ impl Seconds {
         if end.saturating_sub(passed) > FUTURE_MAX {
             return Err(format!("it reported its load until {end}, but only {passed} have passed"));
         }
+        if agent.waiting.len() == WAITING_MAX {
+            return Err(format!("it reported {WAITING_MAX} stretches of its load at once"));
+        }
         agent.until = end;
         agent.waiting.push_back(interval);
         Ok(())
@@ -101,7 +106,7 @@ impl Seconds {
     fn boundary(&self, loading: &[u32]) -> Option<u64> {
         let waiting = || self.agents.values().flat_map(|agent| &agent.waiting);
         let most = self.agents.values().map(|agent| agent.waiting.len()).max().unwrap_or(0);
-        assert!(most <= SECONDS_AHEAD_MAX + 1, "rows are made before too many seconds wait");
+        assert!(most <= WAITING_MAX, "an agent that reports more at once is lost");
         let first = waiting().map(Interval::second).min()? + 1;
         if most > SECONDS_AHEAD_MAX {
             return Some(first);

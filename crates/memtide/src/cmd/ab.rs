@@ -73,12 +73,14 @@ pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
     let scenario = &arms[0].settings.scenario;
     let seed = scenario.gap_seed.unwrap_or(scenario.seed);
     let watched = WatchedRuns::open(&settings, &stop)?.map(Arc::new);
-    let mut running = Running { arms, trial, shows, stop, random, first: 0, arm: 0, seed, watched };
+    let (first, arm, has_run) = (0, 0, false);
+    let mut running =
+        Running { arms, trial, shows, stop, random, first, arm, has_run, seed, watched };
     let code = running.pairs(at_most);
     running.end();
     let trial = &running.trial;
     // Why there is no pair was said already. A trial that cannot begin leaves older files alone.
-    if trial.pairs.is_empty() && CANNOT_BEGIN.contains(&code) {
+    if !running.has_run && CANNOT_BEGIN.contains(&code) {
         return Ok(code);
     }
     let shows = shows && !trial.pairs.is_empty();
@@ -154,7 +156,7 @@ fn arm(matches: &ArgMatches, common: &Settings, letter: char) -> Result<Arm, Sto
     if settings.outputs != common.outputs {
         return Err(Stop::usage(format!("--{flag} sets an output, but both set-ups have one")));
     }
-    settings.outputs = outputs_of_run(&common.outputs);
+    settings.outputs = common.outputs.of_one_of_several();
     check_whole(&settings, u64::from(settings.scenario.servers.is_empty()))?;
     let before = matches.get_one::<String>(&format!("{flag}-before")).cloned();
     let floors = flags::floors(matches, FloorMode::Kept, &settings)?;
@@ -214,13 +216,6 @@ pub(super) fn try_places(outputs: &Outputs) -> Result<(), Stop> {
     failed.into_iter().next().map_or(Ok(()), Err)
 }
 
-/// The outputs of one of several runs, which have the results of all: only its progress, and tags
-/// in its record.
-pub(super) fn outputs_of_run(outputs: &Outputs) -> Outputs {
-    let (quiet, progress, tags) = (outputs.quiet, outputs.progress, outputs.tags.clone());
-    Outputs { quiet, progress, tags, ..Outputs::default() }
-}
-
 /// One of several runs, over connections of its own, and shown by what shows them all. The error is
 /// an exit code; the reason was then said.
 pub(super) fn run_once(
@@ -260,6 +255,8 @@ struct Running {
     first: usize,
     /// The arm that ran last.
     arm: usize,
+    /// True once a run was carried out.
+    has_run: bool,
     /// The seed of the gaps, unless each pair has its own.
     seed: u64,
     /// What shows all runs, if that is more than a line.
@@ -334,6 +331,7 @@ impl Running {
                 live.show_trial(&self.trial);
             }
             let record = self.arms[arm].run(gaps, self.watched.clone())?;
+            self.has_run = true;
             again_ns += Span::from_s_f64(record.plan.warmup_s + record.measured_s).ns();
             records[arm] = Some(record);
         }
@@ -470,6 +468,6 @@ mod tests {
         let (json, progress) = (Some("x.json".to_owned()), ProgressForm::Off);
         let outputs = Outputs { json, tags, progress, ..Outputs::default() };
         let kept = Outputs { json: None, ..outputs.clone() };
-        assert_eq!(outputs_of_run(&outputs), kept);
+        assert_eq!(outputs.of_one_of_several(), kept);
     }
 }

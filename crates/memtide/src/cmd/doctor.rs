@@ -95,9 +95,12 @@ fn condition(servers: Vec<Asked>) -> Condition {
     watched.read(clock.now());
     let (busy, mut tried) = (watched.summary().map(|busy| busy.mean), Busyness::default());
     let interrupts = Interrupts::read().since(&before, clock.now().since(Instant::ZERO));
+    let groups = machine::ControlGroups::own();
+    let stopped = groups.throttled();
     tried.read(clock.now());
     let trials = condition::trials(&of.cpus_allowed, TRIED).into_iter().map(trial).collect();
     tried.read(clock.now());
+    let is_throttled = groups.throttled() > stopped;
     let first = of.cpus_allowed.first().copied().unwrap_or(0);
     Condition {
         cpus_online: of.cpus_online,
@@ -111,6 +114,7 @@ fn condition(servers: Vec<Asked>) -> Condition {
         busy,
         interrupts: interrupts.into_iter().map(|it| (it.cpu, it.per_s, it.source)).collect(),
         trials,
+        is_throttled,
         files_max,
         memory_bytes: memory::available().map(|available| available.bytes),
         uring: check_uring(),

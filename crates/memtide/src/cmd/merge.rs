@@ -3,11 +3,11 @@
 use crate::output::text_options;
 use clap::ArgMatches;
 use memtide_merge::{MergeError, Merging, Scenarios};
-use memtide_record::{Event, GoalResult, Record};
+use memtide_record::{EndedBy, Event, GoalResult, Record};
 use memtide_report::text_for;
 use memtide_scenario::{Layer, Origin, OutputKind, Outputs, Settings, field};
 use memtide_session::console::{complain, show};
-use memtide_session::exit::{FAILED, Stop, unwritable};
+use memtide_session::exit::{FAILED, Stop, UNBELIEVABLE, UNREACHABLE, unwritable};
 use memtide_session::outlets::close;
 use memtide_sinks::{
     Outlets, OutputFacts, OutputSubject, Samples, check_built, check_places, open_all, open_text,
@@ -232,5 +232,12 @@ fn publish(record: &Record, outputs: &Outputs, allowed: u32) -> Result<u8, Stop>
     let values_right = record.phases.verification().wrong() == 0;
     let missing = record.missing.as_ref().map_or(0, |missing| missing.shares.len());
     let all_there = missing <= allowed as usize;
-    Ok(if is_written && goals_met && values_right && all_there { 0 } else { FAILED })
+    Ok(match record.ended_by {
+        EndedBy::ServersLost | EndedBy::ConnectionLost => UNREACHABLE,
+        EndedBy::Aborted => FAILED,
+        _ if !(is_written && goals_met && values_right && all_there) => FAILED,
+        // Shares of one run, whose own exit codes say nothing of their figures.
+        _ if record.alignment.is_some() && record.is_strict() && !record.stands() => UNBELIEVABLE,
+        _ => 0,
+    })
 }

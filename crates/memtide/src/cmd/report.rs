@@ -178,10 +178,8 @@ fn publish(found: &Found, outputs: &Outputs) -> Result<u8, Stop> {
 ///
 /// To do: Use `--out json=FILE` or `--out md=FILE`, or name a record of one run.
 fn publish_repeats(repeats: &Repeats, outputs: &Outputs) -> Result<u8, Stop> {
-    let is_other = |output: &&Output| !matches!(output.kind, OutputKind::Json | OutputKind::Md);
-    let other = outputs.files().iter().find(is_other).map(Output::flag);
-    let explained = || outputs.explain.map(|figure| format!("--explain {figure}"));
-    if let Some(flag) = other.or_else(explained) {
+    let is_other = |kind| !matches!(kind, OutputKind::Json | OutputKind::Md);
+    if let Some(flag) = of_one_run(outputs, is_other) {
         return Err(Stop::usage(format!(
             "{flag} shows a single run, and the file holds those of --repeat; use --out json=FILE \
              or md=FILE, or name a record of one run"
@@ -200,18 +198,21 @@ fn publish_repeats(repeats: &Repeats, outputs: &Outputs) -> Result<u8, Stop> {
     Ok(if is_written { 0 } else { FAILED })
 }
 
+/// The flag of the first output that shows a single run: one of these kinds, or `--explain`.
+fn of_one_run(outputs: &Outputs, is_of_run: impl Fn(OutputKind) -> bool) -> Option<String> {
+    let files = outputs.files();
+    let output = files.iter().find(|output| is_of_run(output.kind)).map(Output::flag);
+    output.or_else(|| outputs.explain.map(|figure| format!("--explain {figure}")))
+}
+
 /// Refuses outputs that show a single run.
 ///
 /// Cause: The file holds the steps of a search or scan, and the output is of one run.
 ///
 /// To do: Repeat one rate with `memtide run`.
 fn check_steps(outputs: &Outputs) -> Result<(), Stop> {
-    let is_of_run = |output: &Output| {
-        use OutputKind::{Hgrm, Hlog, Influx, Intervals};
-        matches!(output.kind, Hgrm | Hlog | Influx | Intervals)
-    };
-    let output = outputs.files().iter().find(|output| is_of_run(output)).map(Output::flag);
-    match output.or_else(|| outputs.explain.map(|figure| format!("--explain {figure}"))) {
+    use OutputKind::{Hgrm, Hlog, Influx, Intervals};
+    match of_one_run(outputs, |kind| matches!(kind, Hgrm | Hlog | Influx | Intervals)) {
         None => Ok(()),
         Some(flag) => Err(Stop::usage(format!(
             "{flag} shows a single run, and the file holds the steps of a search or scan; repeat \

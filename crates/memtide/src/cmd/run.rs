@@ -135,7 +135,9 @@ impl Front for Native {
             return Err(failure.clone().into());
         }
         let record = &outcome.record;
-        if record.exit != 0 {
+        // The loss of agents that the user allows is no fault, but what is left must stand.
+        let is_allowed = ended.trouble.is_empty() && ended.came.misses_only_agents();
+        if record.exit != 0 && !is_allowed {
             return Ok(record.exit);
         }
         if !ended.trouble.is_empty() {

@@ -1,5 +1,5 @@
 //! Figures that hardly move from one eighth of the window to the next, although their interval is
-//! refused or wide.
+//! refused or wide; and those that move within a bucket of the slices, whose interval cannot know.
 //!
 //! An interval follows from how alike operations are. Where all of them are slower for a while by
 //! a little, as on a machine whose clock rate changes, many thousands say as much as a few dozen
@@ -8,8 +8,10 @@
 
 use crate::record::Record;
 use memtide_base::units::format_time;
-use memtide_belief::grade::half_width;
+use memtide_belief::grade::{YES_MAX, half_width};
+use memtide_metrics::slices::coarse;
 use memtide_metrics::{Histogram, Quantile, quantile};
+use memtide_scenario::Kind;
 
 /// The parts of the window.
 const PARTS: usize = 8;
@@ -24,16 +26,32 @@ const BEYOND_MIN: f64 = 50.0;
 
 impl Record {
     /// The range that the eighths of the window give percentile `p` of all response times, if they
-    /// are alike and `interval` is refused or wide; else none.
+    /// are alike and `interval` is refused or wide, or is narrow although they move; else none.
     pub(super) fn deciding_eighths(&self, p: f64, interval: Option<[f64; 2]>) -> Option<[f64; 2]> {
-        let is_wide = interval.is_none_or(|[low, high]| half_width(low, high) > ALIKE_MAX);
-        if !is_wide || !self.has_slices() {
+        let known = interval.map_or(f64::INFINITY, |[low, high]| half_width(low, high));
+        let is_wide = known > ALIKE_MAX;
+        if !self.has_slices() || !is_wide && !self.is_hidden(p) {
             return None;
         }
         let [lowest, highest] = self.eighths(p)?;
         let further = (highest / lowest).powf(BEYOND_ENDS);
         let (low, high) = (lowest / further, highest * further);
-        (half_width(low, high) <= ALIKE_MAX).then_some([low, high])
+        let half = half_width(low, high);
+        let decides = is_wide || half > known.max(YES_MAX);
+        (half <= ALIKE_MAX && decides).then_some([low, high])
+    }
+
+    /// True if most operations are in that bucket of the slices which holds percentile `p`: the
+    /// slices do not show how these move within it, and look alike although all may have moved by a
+    /// few percent. The rows over time have fine histograms, so their eighths show it.
+    fn is_hidden(&self, p: f64) -> bool {
+        let all = self.response.get(&Kind::All);
+        let Some((all, times)) = all.and_then(|all| Some((all, all.times()?))) else {
+            return false;
+        };
+        let Quantile::Known(ns) = quantile(&times, all.unanswered, p) else { return false };
+        let inside = times.recorded().filter(|(of, _)| coarse(*of) == coarse(ns));
+        inside.map(|(_, count)| count).sum::<u64>() > times.count() / 2
     }
 
     /// The lowest and highest value of percentile `p` in the eighths, with the edges of their

@@ -47,7 +47,7 @@ pub struct GradedFigure {
     /// The confidence interval of 95 %, from sampling alone; none if it is refused or unknown.
     pub interval: Option<[f64; 2]>,
     /// The range of its values in the eighths of the window, where these decide because the
-    /// interval is refused or wide; none otherwise.
+    /// interval is refused or wide, or is narrow although they move; none otherwise.
     pub eighths: Option<[f64; 2]>,
     /// The range in which the true value lies: the interval or what decides instead, and below it
     /// what memtide may have added. None without them.

@@ -10,6 +10,10 @@ use memtide_scenario::{Goal, Kind, Measure, Precision, Subject};
 /// The figures of a run without goals.
 const PERCENTILES: [f64; 3] = [50.0, 90.0, 99.0];
 
+/// How much wider than asked a figure of the whole window may be. The look that closes the window
+/// judges what was settled by then, and a little more changes a figure a little.
+const WIDER_MAX: f64 = 1.25;
+
 impl Record {
     /// The figures on which the run is judged, each once: those that goals name, in their order; if
     /// none names a figure with a grade, p50, p90 and p99 of all operations, and the rate.
@@ -51,15 +55,19 @@ impl Record {
     }
 
     /// Takes the precision as reached if the figures of the whole window are as narrow as asked,
-    /// although no look at them fell on its end. A share of a run says what it was told: the run's
-    /// figures are those of all shares.
+    /// although no look at them fell on its end; and as not reached if they are much wider than the
+    /// look that closed the window, which missed what was in flight. A share of a run says what it
+    /// was told: the run's figures are those of all shares.
     pub fn settle_precision(&mut self) {
-        let is_narrow = self.share.is_none() && self.widths().all(|(_, width)| width <= 1.0);
-        if let Some(precision) = self.plan.precision.as_mut().filter(|_| is_narrow)
-            && precision.reached == Some(false)
-        {
-            precision.reached = Some(true);
-        }
+        let widest = self.widths().map(|(_, width)| width).fold(0.0, f64::max);
+        let Some(precision) = self.plan.precision.as_mut().filter(|_| self.share.is_none()) else {
+            return;
+        };
+        precision.reached = match precision.reached {
+            Some(false) if widest <= 1.0 => Some(true),
+            Some(true) if widest > WIDER_MAX => Some(false),
+            reached => reached,
+        };
     }
 
     /// A warning for each figure that is wider than asked, if the window ended with it.

@@ -1,7 +1,7 @@
 //! The figures of records: their ranges, memtide's own share, their grades, and what joins them.
 
 use super::*;
-use crate::record::{Believable, Drifting, SliceRecord, Totals, Wide};
+use crate::record::{Believable, Drifting, GoalResult, SliceRecord, Totals, Wide};
 use memtide_belief::Grade;
 use memtide_metrics::slices::coarse;
 use memtide_scenario::Measure;
@@ -51,14 +51,20 @@ fn grown(own_us: u64, growth: f64) -> Record {
 /// A record of 64 slices of 1 000 operations of 100 to 110 µs, all of which are longer by a
 /// fraction in every other stretch of eight slices: few effective operations.
 fn in_stretches(longer: f64) -> Record {
+    let level = |number: usize| if (number / 8).is_multiple_of(2) { 1.0 } else { 1.0 + longer };
+    of_slices(level, |nth| 100_000 + nth * 7 % 100 * 100)
+}
+
+/// A record of 64 slices of 1 000 operations, each of which took this many ns times the level of
+/// its slice.
+fn of_slices(level: impl Fn(usize) -> f64, base_ns: impl Fn(u64) -> u64) -> Record {
     let mut record = record(0);
     let (mut times, mut slices) = (Histogram::new(), vec![Slice::default(); 64]);
     record.slices.clear();
     for (number, slice) in slices.iter_mut().enumerate() {
         let mut of_slice = Histogram::<u64>::new();
-        let level = if number / 8 % 2 == 0 { 1.0 } else { 1.0 + longer };
         for nth in 0..1_000 {
-            let ns = ((100_000 + nth * 7 % 100 * 100) as f64 * level) as u64;
+            let ns = (base_ns(nth) as f64 * level(number)) as u64;
             times.record(ns);
             of_slice.record(ns);
             *slice.buckets.entry(coarse(ns)).or_default() += 1;
@@ -100,6 +106,26 @@ fn eighths_that_are_alike_decide_where_operations_say_too_little() {
     assert_eq!(figure(&in_stretches(0.16), 50.0).grade, Grade::No);
     // What a good interval says stands.
     assert_eq!(figure(&in_stretches(0.0), 50.0).eighths, None);
+}
+
+/// Slices whose operations are all in one bucket look alike, and every figure was a yes.
+#[test]
+fn what_moves_within_a_bucket_of_the_slices_is_no_yes() {
+    let steady = within_a_bucket(0.0);
+    let moving = within_a_bucket(0.05);
+    for percent in [50.0, 90.0, 99.0] {
+        assert_eq!(figure(&steady, percent).grade, Grade::Yes, "p{percent}");
+        let figure = figure(&moving, percent);
+        assert_eq!(figure.grade.to_string(), "within ± 4 %", "{figure:?}");
+        let [low, high] = figure.range.expect("the eighths decide");
+        assert!(low < 100.5e3 && high > 104.5e3, "{figure:?}");
+    }
+}
+
+/// A record of 64 slices of 1 000 operations of 99 to 99.5 µs, which grow by this fraction until
+/// the end, all in one bucket of the slices.
+fn within_a_bucket(growth: f64) -> Record {
+    of_slices(|number| 1.0 + growth * number as f64 / 63.0, |nth| 99_000 + nth * 7 % 5 * 100)
 }
 
 #[test]
@@ -173,6 +199,64 @@ fn goals_choose_the_figures_on_which_a_run_is_judged() {
     record.goals = crate::judge::judge(&goals, &record);
     let names: Vec<String> = record.judged_figures().iter().map(GradedFigure::full_name).collect();
     assert_eq!(names, ["all.p90", "all.p75"]);
+}
+
+#[test]
+fn a_precision_is_not_reached_by_a_window_that_is_much_wider_than_asked() {
+    let settled = |word: &str, reached| {
+        let mut record = record(0);
+        let (asked, at_most_s) = (vec![word.to_owned()], 60.0);
+        record.plan.precision =
+            Some(crate::record::PrecisionRecord { asked, at_most_s, reached: Some(reached) });
+        record.settle_precision();
+        record.plan.precision.and_then(|it| it.reached)
+    };
+    assert_eq!(settled("p50 20%", true), Some(true));
+    assert_eq!(settled("p50 20%", false), Some(true), "no look fell on the end");
+    assert_eq!(settled("p50 0.1%", true), Some(false), "the look missed what was in flight");
+    assert_eq!(settled("p50 0.1%", false), Some(false));
+}
+
+/// The grade said no, and the goal was met by the value alone.
+#[test]
+fn a_goal_about_a_figure_without_a_range_is_undecided_unless_all_times_decide_it() {
+    let mut record = in_stretches(0.16);
+    assert_eq!(figure(&record, 50.0).range, None);
+    let result = |record: &Record, goal: &str| {
+        crate::judge::judge(&[goal.parse().unwrap()], record).remove(0).result
+    };
+    for (goal, expected) in [
+        ("all.p50<120us", GoalResult::Undecided),
+        ("all.p50<1ms", GoalResult::Met),
+        ("all.p50<1us", GoalResult::Missed),
+        ("all.p50>1us", GoalResult::Met),
+    ] {
+        assert_eq!(result(&record, goal), expected, "{goal}");
+    }
+    let all = record.response.get_mut(&Kind::All).unwrap();
+    (all.count, all.unanswered) = (all.count + 10, 10);
+    assert_eq!(result(&record, "all.p50<1ms"), GoalResult::Undecided, "some may have been longer");
+    assert_eq!(result(&record, "all.p50>1us"), GoalResult::Met);
+}
+
+/// `--errors-max` counted fewer operations than the goal about errors that sets it.
+#[test]
+fn a_goal_about_errors_counts_the_operations_that_were_to_be_answered() {
+    let mut record = record(0);
+    record.totals = Totals {
+        intended: 1_100,
+        answered: 450,
+        failed: 50,
+        dropped: 100,
+        unacknowledged: 500,
+        ..Totals::default()
+    };
+    let goal = ["errors<15%".parse().unwrap()];
+    let judged = crate::judge::judge(&goal, &record).remove(0);
+    assert_eq!((judged.result, judged.measured), (GoalResult::Met, Some(0.1)), "{judged:?}");
+    // Drops at the end were not asked for.
+    record.totals.dropped_at_end = 100;
+    assert_eq!(crate::judge::judge(&goal, &record).remove(0).measured, Some(0.25));
 }
 
 #[test]

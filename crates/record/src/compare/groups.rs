@@ -32,7 +32,8 @@ pub struct Groups {
     pub difference: f64,
     /// The figures that are compared. All intervals together hold in 95 % of the comparisons.
     pub figures: Vec<TrialFigure>,
-    /// Records that count for the rate and errors alone, each with the reason.
+    /// Records that do not count, each with the reason. If it is that the servers did not carry the
+    /// load, rate and errors count all the same.
     pub left_out: Vec<String>,
     /// What differs between the records and may explain a change: fields of the scenario, members
     /// of the machine, and the version of memtide.
@@ -58,25 +59,32 @@ pub fn compare_groups(
         }
     }
     let counted = |group: &[(String, Record)], named: Named| -> Vec<f64> {
-        // Runs that count no more often had the rate and errors that they had.
-        let counts = |record: &Record| named.is_of_load() || spoilt(record).is_none();
+        // Servers that did not carry the load had the rate and errors that they had.
+        let counts = |record: &Record| {
+            spoilt(record).is_none() || named.is_of_load() && is_overloaded(record)
+        };
         let records = group.iter().filter(|(_, record)| counts(record));
         records.filter_map(|(_, record)| value(named, record, unit)).collect()
     };
     let both = |named: Named| groups.each_ref().map(|group| counted(group, named));
+    let overloaded = groups
+        .each_ref()
+        .map(|group| group.iter().filter(|(_, record)| is_overloaded(record)).count());
+    let short = [0, 1].map(|at: usize| overloaded[at] as f64 / groups[at].len().max(1) as f64);
     let figure = |named: &Named| {
         let [a, b] = both(*named);
         let mut figure = TrialFigure { unit: named.unit(unit), ..TrialFigure::new(named) };
         figure.look_at_groups([&a, &b], (names.len(), difference), *named);
+        figure.leave_picked(short, *named);
         figure
     };
     let figures: Vec<TrialFigure> = names.iter().map(figure).collect();
     let judged = |rule: &Rule| {
-        let of_b = || groups[1].iter().map(|(_, record)| record);
+        let of_b = groups[1].iter().map(|(_, record)| record);
         let sides = Sides {
             counted: both(rule.subject()),
-            all_of_b: of_b().map(|record| value(rule.subject(), record, unit)).collect(),
-            overloaded: of_b().filter(|record| is_overloaded(record)).count(),
+            all_of_b: of_b.map(|record| value(rule.subject(), record, unit)).collect(),
+            overloaded: overloaded[1],
             figures: names.len(),
         };
         let at = names.iter().position(|named| *named == rule.subject());

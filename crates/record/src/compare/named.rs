@@ -185,6 +185,8 @@ impl Named {
             Self::Goal(subject) => figure_word(subject, figure, unit),
             Self::Plain(plain) => match plain.unit {
                 Unit::Fraction => figure_word(Subject::Errors, figure, unit),
+                // The mean of several runs.
+                Unit::Count if figure.fract() > 0.0 => format!("{figure:.1}"),
                 Unit::Count => units::format_whole(figure as u64),
                 _ => format!("{figure:.2} s per million operations"),
             },

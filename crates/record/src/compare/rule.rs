@@ -15,6 +15,8 @@ use std::str::FromStr;
 const RUN_EFFECT: f64 = 1.05;
 const ONE_RUN_EACH: &str = "one run each does not tell; use memtide ab";
 const BY_VALUE: &str = "by the values alone, because a record has no interval of it";
+const PICKED: &str =
+    "the runs that count are the best of a group that often did not carry the load";
 const GRAMMAR: &str = "a rule such as all.p99>+5%, rate<-3%, hit_ratio<95% or server_cpu>+10%";
 
 /// A rule; a comparison fails if its condition is true.
@@ -254,8 +256,12 @@ impl Rule {
                     format!("{why}; {overloaded} of {count} runs of B did not carry the load");
                 (RuleOutcome::Undecided, why)
             }
+            RuleOutcome::Failed if figure.picked => {
+                let why = format!("{why}; {PICKED}");
+                (RuleOutcome::Undecided, why)
+            }
             RuleOutcome::Passed if sides.all_of_b.contains(&None) => {
-                (RuleOutcome::Undecided, format!("{why}; a run of B does not know it"))
+                (RuleOutcome::Missing, format!("{why}; a run of B does not know it"))
             }
             result => (result, why),
         }

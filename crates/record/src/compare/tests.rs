@@ -355,7 +355,7 @@ fn a_bound_on_groups_is_about_every_run() {
     let group = |records: Vec<Record>| -> Vec<(String, Record)> {
         records.into_iter().map(|record| (String::new(), record)).collect()
     };
-    let failing = |failed: u64| {
+    let with_errors = |failed: u64| {
         let mut record = timed(1e6, 1e3);
         record.totals.intended = 1_000;
         record.totals.answered = 1_000 - failed;
@@ -363,18 +363,18 @@ fn a_bound_on_groups_is_about_every_run() {
         record
     };
     let outcome = |b: Vec<Record>, word: &str| {
-        let groups = [group(vec![failing(0), failing(0)]), group(b)];
+        let groups = [group(vec![with_errors(0), with_errors(0)]), group(b)];
         compare_groups(&groups, 0.05, &[], &[word.parse().unwrap()]).rules.remove(0)
     };
-    let one = outcome(vec![failing(0), failing(0), failing(500)], "errors>0.1%");
+    let one = outcome(vec![with_errors(0), with_errors(0), with_errors(500)], "errors>0.1%");
     assert_eq!(one.result, RuleOutcome::Failed, "{one:?}");
     assert_eq!(one.why, "it is so in 1 of 3 runs of B");
-    assert_eq!(outcome(vec![failing(0); 2], "errors>0.1%").result, RuleOutcome::Passed);
-    let unknown = outcome(vec![failing(0), Record::default()], "all.mean>1h");
+    assert_eq!(outcome(vec![with_errors(0); 2], "errors>0.1%").result, RuleOutcome::Passed);
+    let unknown = outcome(vec![with_errors(0), Record::default()], "all.mean>1h");
     assert_eq!(unknown.result, RuleOutcome::Missing, "{unknown:?}");
     // Where some runs have none, the means decide.
     let missing = |misses: u64| {
-        let mut record = failing(0);
+        let mut record = with_errors(0);
         record.totals.misses = misses;
         record
     };
@@ -382,27 +382,32 @@ fn a_bound_on_groups_is_about_every_run() {
     assert_eq!(some.result, RuleOutcome::Failed, "{some:?}");
 }
 
+/// A record of which these checks failed.
+fn failing(mut record: Record, codes: &[CheckKind]) -> Record {
+    let check = |code: &CheckKind| Check {
+        code: *code,
+        result: CheckResult::Failed,
+        message: format!("{code:?}"),
+        measured: None,
+        allowed: None,
+    };
+    record.believable = Believable::from_checks(codes.iter().map(check).collect());
+    record
+}
+
 #[test]
 fn a_rate_that_one_arm_does_not_carry_is_worse() {
-    let carrying = |rate: f64, result: CheckResult| {
+    let carrying = |rate: f64, failed: &[CheckKind]| {
         let mut record = timed(1e6, 1e3);
         record.rate.achieved_per_s = rate;
-        let check = Check {
-            code: CheckKind::Rate,
-            result,
-            message: "the rate".to_owned(),
-            measured: None,
-            allowed: None,
-        };
-        record.believable = Believable::from_checks(vec![check]);
-        record
+        failing(record, failed)
     };
     let names = ["all.mean", "rate"].map(|name| Named::parse(name).unwrap());
     let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], 0.05, &names);
     for pair in 0..6 {
         assert!(!trial.is_not_carried(), "after {pair} pairs");
-        let b = carrying(6e4 + f64::from(pair), CheckResult::Failed);
-        trial.add('A', 1, &[carrying(1e5, CheckResult::Passed), b]);
+        let b = carrying(6e4 + f64::from(pair), &[CheckKind::Rate]);
+        trial.add('A', 1, &[carrying(1e5, &[]), b]);
     }
     assert!(trial.is_not_carried());
     assert_eq!((trial.short(), trial.left_out()), ([0, 6], 6));
@@ -410,25 +415,108 @@ fn a_rate_that_one_arm_does_not_carry_is_worse() {
     assert_eq!(findings, [TrialFinding::Undecided, TrialFinding::Worse]);
     // The pairs that both carried speak for the arm that often did not.
     for _ in 0..6 {
-        let same = carrying(1e5, CheckResult::Passed);
+        let same = carrying(1e5, &[]);
         trial.add('A', 1, &[same.clone(), same]);
     }
-    assert_eq!(trial.figures[0].pairs, 6);
-    assert_eq!(trial.figures[0].finding, TrialFinding::Undecided);
+    let figure = &trial.figures[0];
+    assert_eq!((figure.pairs, figure.finding), (6, TrialFinding::Undecided));
+    assert!(figure.picked);
+    // A few make no choice of the best.
+    for _ in 0..120 {
+        let same = carrying(1e5, &[]);
+        trial.add('A', 1, &[same.clone(), same]);
+    }
+    assert_eq!(trial.figures[0].finding, TrialFinding::Equal);
+}
+
+#[test]
+fn a_trial_goes_on_while_the_rates_of_pairs_that_carried_nothing_are_open() {
+    let rates = [2e4, 9e4, 3e4, 8e4, 4e4, 7e4];
+    let pairs = rates.map(|rate| {
+        let mut b = timed(1e6, 1e3);
+        b.rate.achieved_per_s = rate;
+        [timed(1e6, 1e3), b].map(|record| failing(record, &[CheckKind::Rate]))
+    });
+    let trial = trial_of("rate", &pairs);
+    assert_eq!((trial.figures[0].pairs, trial.is_not_carried()), (6, false));
+    assert!(trial_of("all.mean", &pairs).is_not_carried(), "no rate is looked at");
+}
+
+#[test]
+fn a_percentile_that_is_as_exact_as_its_histogram_ends_a_trial() {
+    let pairs: Vec<_> = (0..6).map(|_| [timed(1e6, 1e3), timed(1e6, 1e3)]).collect();
+    let is_exact = |figure: &str, difference: f64, pairs: &[[Record; 2]]| {
+        let names = [Named::parse(figure).unwrap()];
+        let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], difference, &names);
+        pairs.iter().for_each(|pair| trial.add('A', 1, pair));
+        (trial.is_exact(), trial.figures[0].is_finest())
+    };
+    assert_eq!(is_exact("all.p50", 0.005, &pairs), (true, true));
+    assert!(!is_exact("all.p50", 0.005, &pairs[1..]).0, "five pairs end no trial");
+    assert_eq!(is_exact("all.mean", 0.005, &pairs), (true, false));
+}
+
+#[test]
+fn the_best_runs_of_a_group_that_often_carried_nothing_decide_nothing() {
+    let group = |means: &[f64], overloaded: usize| -> Vec<(String, Record)> {
+        let broken = std::iter::repeat_n(failing(timed(9e6, 1e3), &[CheckKind::Rate]), overloaded);
+        let records = means.iter().map(|mean| timed(*mean, 1e3)).chain(broken);
+        records.map(|record| (String::new(), record)).collect()
+    };
+    let (fast, slow) = ([1.00e6, 1.01e6, 0.99e6], [1.30e6, 1.31e6, 1.29e6]);
+    let names = [Named::parse("all.mean").unwrap()];
+    let rules = ["all.mean>+5%".parse().unwrap()];
+    let found = |a: &[(String, Record)], b: &[(String, Record)]| {
+        let groups = compare_groups(&[a.to_vec(), b.to_vec()], 0.05, &names, &rules);
+        (groups.figures[0].finding, groups.rules[0].result)
+    };
+    let (undecided, open) = (TrialFinding::Undecided, RuleOutcome::Undecided);
+    assert_eq!(found(&group(&fast, 2), &group(&slow, 0)), (undecided, open));
+    assert_eq!(found(&group(&slow, 0), &group(&fast, 2)), (undecided, open));
+    // It is worse, the more so with the runs that are left out.
+    let worse = (TrialFinding::Worse, RuleOutcome::Failed);
+    assert_eq!(found(&group(&fast, 0), &group(&slow, 2)), worse);
+    assert_eq!(found(&group(&fast, 0), &group(&slow, 0)), worse);
+}
+
+#[test]
+fn a_run_in_which_memtide_was_the_limit_says_nothing_of_a_servers_rate() {
+    let group = |rate: f64, failed: &[CheckKind]| -> Vec<(String, Record)> {
+        let record = |at: u32| {
+            let mut record = timed(1e6, 1e3);
+            record.rate.achieved_per_s = rate + f64::from(at);
+            (String::new(), failing(record, failed))
+        };
+        (0..4).map(record).collect()
+    };
+    let outcome = |failed: &[CheckKind]| {
+        let rules = ["rate<-5%".parse().unwrap()];
+        compare_groups(&[group(1e5, &[]), group(6e4, failed)], 0.05, &[], &rules).rules[0].result
+    };
+    assert_eq!(outcome(&[CheckKind::Rate]), RuleOutcome::Failed);
+    assert_eq!(outcome(&[CheckKind::Rate, CheckKind::WorkerBusy]), RuleOutcome::Missing);
+    assert_eq!(outcome(&[CheckKind::Rate, CheckKind::Shares]), RuleOutcome::Missing);
+}
+
+#[test]
+fn a_run_without_any_answer_speaks_in_a_goal_of_all_runs() {
+    let silent = || {
+        let mut record = timed(1e6, 1e3);
+        let all = record.response.get_mut(&Kind::All).unwrap();
+        (all.mean_ns, all.max_ns, all.unanswered) = (None, None, all.count);
+        failing(record, &[CheckKind::Errors])
+    };
+    let goals = ["all.mean<2ms".parse().unwrap()];
+    let mut repeats = Repeats::new(4);
+    for record in [timed(1e6, 1e3), silent(), silent(), silent()] {
+        repeats.add(record, &[], &goals);
+    }
+    assert_eq!((repeats.goals[0].runs, repeats.meets()), (4, false));
 }
 
 #[test]
 fn memtides_own_trouble_is_told_before_the_rate() {
-    let check = |code| Check {
-        code,
-        result: CheckResult::Failed,
-        message: format!("{code:?}"),
-        measured: None,
-        allowed: None,
-    };
-    let mut record = timed(1e6, 1e3);
-    let checks = vec![check(CheckKind::Rate), check(CheckKind::WorkerBusy)];
-    record.believable = Believable::from_checks(checks);
+    let record = failing(timed(1e6, 1e3), &[CheckKind::Rate, CheckKind::WorkerBusy]);
     let trial = trial_of("all.mean", &[[timed(1e6, 1e3), record]]);
     assert_eq!(trial.pairs[0].left_out.as_deref(), Some("B: WorkerBusy"));
     assert_eq!(trial.short(), [0, 0]);
@@ -483,16 +571,8 @@ fn what_memtide_decided_differently_for_the_arms_is_told() {
 #[test]
 fn groups_without_errors_are_equal_and_a_bound_counts_all_runs() {
     let record = |spoilt: bool, mean| {
-        let mut record = timed(mean, 1e3);
-        let check = Check {
-            code: CheckKind::Rate,
-            result: if spoilt { CheckResult::Failed } else { CheckResult::Passed },
-            message: "the rate".to_owned(),
-            measured: None,
-            allowed: None,
-        };
-        record.believable = Believable::from_checks(vec![check]);
-        (String::new(), record)
+        let failed: &[CheckKind] = if spoilt { &[CheckKind::Rate] } else { &[] };
+        (String::new(), failing(timed(mean, 1e3), failed))
     };
     let rule = |word: &str| [word.parse::<Rule>().unwrap()];
     let names = [Named::parse("all.mean").unwrap()];

@@ -14,6 +14,9 @@ use memtide_belief::paired::{Finding, PAIRS_MIN};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// So small a part of the runs may be left out without making the others a choice of the best.
+const FEW: f64 = 0.05;
+
 /// Name and version of the JSON format of trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
@@ -25,7 +28,7 @@ pub enum TrialName {
 }
 
 /// A trial of two arms by pairs of runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Trial {
     /// Name and version of this format.
@@ -109,6 +112,10 @@ pub struct TrialFigure {
     /// Why no pair has the figure; none if one has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
+    /// True if the range tells, but by the best runs of the arm that carried the load less often;
+    /// the figure is then undecided. Absent if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub picked: bool,
 }
 
 /// Result of a trial for a figure of arm B.
@@ -147,17 +154,12 @@ impl Trial {
     /// A trial without pairs. `difference` is above 0.
     pub fn new(arms: [String; 2], difference: f64, names: &[Named]) -> Self {
         Self {
-            schema: TrialName::V1,
             arms,
             difference,
-            pairs: Vec::new(),
             figures: names.iter().map(TrialFigure::new).collect(),
-            floors: None,
-            unlike: None,
-            ended_by: None,
-            failed: None,
             names: names.to_vec(),
             owns: vec![[Vec::new(), Vec::new()]; names.len()],
+            ..Self::default()
         }
     }
 
@@ -195,8 +197,8 @@ impl Trial {
     /// Looks at the figure at this position anew, after a pair of these records.
     fn look(&mut self, at: usize, records: &[Record; 2], unit: RateUnit) {
         let named = self.names[at];
-        let is_of_load = named.is_of_load();
-        let counts = |pair: &&Pair| pair.left_out.is_none() || is_of_load && pair.is_short();
+        let counts =
+            |pair: &&Pair| pair.left_out.is_none() || named.is_of_load() && pair.is_short();
         let counted = self.pairs.iter().filter(counts);
         let both = counted.filter_map(|Pair { values: [a, b], .. }| Some((a[at]?, b[at]?)));
         let (a, b): (Vec<f64>, Vec<f64>) = both.unzip();
@@ -210,18 +212,8 @@ impl Trial {
             _ => None,
         });
         figure.missing = missing.filter(|_| figure.pairs == 0);
-        // The pairs that both carried are the best of the arm that often did not.
-        let [a_short, b_short] = self.short();
-        let is_picked = match self.figures[at].finding {
-            _ if is_of_load => false,
-            TrialFinding::Equal => a_short != b_short,
-            TrialFinding::Better => b_short > a_short,
-            TrialFinding::Worse => a_short > b_short,
-            TrialFinding::Undecided => false,
-        };
-        if is_picked {
-            self.figures[at].finding = TrialFinding::Undecided;
-        }
+        let short = self.short().map(|pairs| pairs as f64 / self.pairs.len() as f64);
+        self.figures[at].leave_picked(short, named);
     }
 
     /// Pairs in which the servers of A and of B did not carry the load.
@@ -229,10 +221,13 @@ impl Trial {
         [0, 1].map(|arm: usize| self.pairs.iter().filter(|pair| pair.short[arm]).count())
     }
 
-    /// True once the fewest pairs that end a trial ran, and in none of them did both arms carry the
-    /// load: more would not tell.
+    /// True once the fewest pairs that end a trial ran, in none of them did both arms carry the
+    /// load, and their rates are known: more would not tell.
     pub fn is_not_carried(&self) -> bool {
-        self.pairs.len() >= PAIRS_MIN && self.pairs.iter().all(Pair::is_short)
+        let looks = self.names.iter().zip(&self.figures);
+        let mut of_load = looks.filter(|(named, _)| named.is_of_load());
+        let is_told = of_load.all(|(_, it)| it.visible.is_none() || it.sees(self.difference));
+        is_told && self.pairs.len() >= PAIRS_MIN && self.pairs.iter().all(Pair::is_short)
     }
 
     /// True once more pairs are not needed to find the asked difference in any figure.
@@ -241,8 +236,8 @@ impl Trial {
         let is_hopeless =
             |figure: &TrialFigure| figure.missing.is_some() && self.pairs.len() >= PAIRS_MIN;
         self.figures.iter().all(|figure| {
-            let is_visible = figure.visible.is_some_and(|visible| visible <= self.difference);
-            is_visible && figure.pairs as usize >= PAIRS_MIN || is_hopeless(figure)
+            let is_known = figure.sees(self.difference) || figure.is_finest();
+            is_known && figure.pairs as usize >= PAIRS_MIN || is_hopeless(figure)
         })
     }
 
@@ -294,6 +289,34 @@ impl TrialFigure {
             finding: TrialFinding::Undecided,
             own: [None; 2],
             missing: None,
+            picked: false,
+        }
+    }
+
+    /// True if its pairs find a change by this fraction.
+    fn sees(&self, difference: f64) -> bool {
+        self.visible.is_some_and(|visible| visible <= difference)
+    }
+
+    /// True if more pairs would not find a smaller change, because a percentile is no finer than
+    /// the steps of its histogram.
+    pub fn is_finest(&self) -> bool {
+        let step = Named::parse(&self.name).map_or(1.0, Named::step);
+        step > 1.0 && self.sees(Paired::finest(step))
+    }
+
+    /// Decides nothing by the best runs of an arm that often did not carry the load; given is how
+    /// often A and B did not.
+    pub(super) fn leave_picked(&mut self, [a, b]: [f64; 2], named: Named) {
+        let is_picked = match self.finding {
+            TrialFinding::Equal => (a - b).abs() > FEW,
+            TrialFinding::Better => b - a > FEW,
+            TrialFinding::Worse => a - b > FEW,
+            TrialFinding::Undecided => false,
+        };
+        self.picked = is_picked && !named.is_of_load();
+        if self.picked {
+            self.finding = TrialFinding::Undecided;
         }
     }
 
@@ -374,15 +397,15 @@ pub(super) fn spoilt(record: &Record) -> Option<&str> {
     spoiling(record).map(|check| &*check.message)
 }
 
-/// The check that says it. memtide's own trouble comes first, because it may explain the rate; the
-/// loss of an agent leaves a smaller load.
+/// The check that says it. memtide's own trouble and the loss of an agent come first, because they
+/// may explain the rate.
 fn spoiling(record: &Record) -> Option<&Check> {
     let checks = &record.believable.checks;
     let no = || checks.iter().filter(|check| check.verdict() == Verdict::No);
     let is_own = |check: &&Check| matches!(check.code, CheckKind::WorkerBusy | CheckKind::OwnCpus);
     let is_loss =
         |check: &&Check| check.code == CheckKind::Shares && check.result == CheckResult::Failed;
-    no().find(is_own).or_else(|| no().next()).or_else(|| checks.iter().find(is_loss))
+    no().find(is_own).or_else(|| checks.iter().find(is_loss)).or_else(|| no().next())
 }
 
 /// True if a run was not the load that was asked for because its servers did not carry it.
@@ -415,10 +438,6 @@ const LOWER: &str = "compare at a rate that both carry, or their peaks in closed
 fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let middle = sorted.get(sorted.len() / 2)?;
-    let median = match sorted.len() % 2 {
-        0 => f64::midpoint(sorted[sorted.len() / 2 - 1], *middle),
-        _ => *middle,
-    };
-    Some(median).filter(|median| median.is_finite())
+    let [low, high] = [sorted.len().checked_sub(1)? / 2, sorted.len() / 2].map(|at| sorted[at]);
+    Some(f64::midpoint(low, high)).filter(|median| median.is_finite())
 }

@@ -218,6 +218,14 @@ impl Totals {
         self.dropped.saturating_sub(self.dropped_at_end)
     }
 
+    /// Operations that were to be answered, and those of them without a good answer, as
+    /// `--errors-max` counts: without noreply, and without the drops that `--on-full` asked for.
+    pub const fn tried(&self) -> (u64, u64) {
+        let asked = self.dropped.saturating_sub(self.dropped_at_end);
+        let left_out = self.unacknowledged.saturating_add(asked);
+        (self.intended.saturating_sub(left_out), self.unanswered().saturating_sub(asked))
+    }
+
     /// Operations without a good answer: failed, timed out, lost, dropped, abandoned.
     pub const fn unanswered(&self) -> u64 {
         self.failed + self.timed_out + self.lost + self.dropped + self.abandoned

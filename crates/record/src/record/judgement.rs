@@ -33,10 +33,11 @@ impl Believable {
         Self { verdict, reasons: reasons.collect(), checks }
     }
 
-    /// True if a check failed that spoils every figure, and not only those in which memtide's own
-    /// delay shows, which their ranges hold.
+    /// True if a check failed that spoils every figure: not memtide's own delay, which their ranges
+    /// hold, and not shares that are missing, because the figures are those of the others.
     pub fn spoils_all(&self) -> bool {
-        self.reasons.iter().any(|reason| !reason.code.is_of_figures())
+        let spoils = |code: CheckKind| !code.is_of_figures() && code != CheckKind::Shares;
+        self.reasons.iter().any(|reason| spoils(reason.code))
     }
 
     /// True if the run as a whole can be believed, where its figures are not graded one by one:

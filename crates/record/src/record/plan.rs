@@ -64,8 +64,8 @@ pub struct PrecisionRecord {
     pub asked: Vec<String>,
     /// The longest window.
     pub at_most_s: f64,
-    /// True if all figures were as narrow when the window was closed; false if it ended before.
-    /// None if it has not ended.
+    /// True if all figures were as narrow when the window was closed; false if it ended before, or
+    /// if a figure of the whole window is over 1.25 times as wide. None if it has not ended.
     pub reached: Option<bool>,
 }
 

@@ -68,7 +68,7 @@ fn a_point_has_the_figures_of_the_record() {
 }
 
 #[test]
-fn errors_beyond_the_answer_cast_no_doubt_on_it() {
+fn what_servers_fail_to_do_beyond_the_answer_casts_no_doubt_on_it() {
     let failed = |code| crate::record::Check {
         code,
         result: crate::record::CheckResult::Failed,
@@ -89,6 +89,13 @@ fn errors_beyond_the_answer_cast_no_doubt_on_it() {
     assert_eq!(step(Some(GoalResult::Met), true, &[errors]), None);
     assert_eq!(step(Some(GoalResult::Missed), false, &[errors, busy]), Some(busy));
     assert_eq!(step(Some(GoalResult::Met), false, &[]), None);
+    // A rate that the servers do not carry is a miss, and so is silence.
+    let (rate, silent) = (CheckKind::Rate, CheckKind::Answered);
+    assert_eq!(step(Some(GoalResult::Met), true, &[rate]), None);
+    assert_eq!(step(Some(GoalResult::Missed), true, &[rate, busy]), Some(busy));
+    assert_eq!(step(Some(GoalResult::Met), false, &[rate]), Some(rate));
+    assert_eq!(step(Some(GoalResult::Missed), false, &[silent]), None);
+    assert_eq!(step(Some(GoalResult::Met), false, &[silent]), Some(silent));
 }
 
 #[test]

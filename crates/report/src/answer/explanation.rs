@@ -141,14 +141,20 @@ impl Explanation<'_> {
     /// The interval, or the reason why there is none.
     fn interval(&self) -> String {
         if let Some(ends) = self.graded.eighths {
+            let is_narrower = |[low, high]: [f64; 2]| high / low < ends[1] / ends[0];
+            let why = match self.graded.interval.is_some_and(is_narrower) {
+                true => "the slices do not show by how much they move".to_owned(),
+                false => format!(
+                    "which are alike; the interval of {} would be wide",
+                    self.graded.n_effective.map_or_else(
+                        || "so few effective operations".to_owned(),
+                        |of| counted(of.round() as u64, "effective operation")
+                    )
+                ),
+            };
             return format!(
-                "{}: the range of the values in the eighths of the window, which are alike; the \
-                 interval of {} would be wide",
-                self.range_words(ends),
-                self.graded.n_effective.map_or_else(
-                    || "so few effective operations".to_owned(),
-                    |of| counted(of.round() as u64, "effective operation")
-                )
+                "{}: the range of the values in the eighths of the window, {why}",
+                self.range_words(ends)
             );
         }
         match self.graded.interval {

@@ -10,6 +10,10 @@ use memtide_scenario::given_fields;
 /// Part of the highest rate at which response times are those of a server that is not saturated.
 const UNSATURATED: f64 = 0.7;
 
+/// The fields that set the rate of operations, and of connections under connection churn.
+const RATE: &str = "rate";
+const CONNECTION_RATE: &str = "connection-rate";
+
 /// Factor by which a run is to be longer if a figure has no interval, and the largest factor.
 const LONGER: f64 = 4.0;
 const LONGER_MAX: f64 = 10.0;
@@ -52,7 +56,9 @@ fn command(record: &Record, change: &Change) -> Option<String> {
     // A length replaces the precision that would end the run.
     let has_no_room = |name: &str| ["precision", "at-most"].contains(&name) && is_set("duration");
     let given = given_fields(&record.scenario).into_iter();
-    let given = given.filter(|(name, _)| !is_set(name) && !has_no_room(name));
+    let is_replaced = |name: &str| name == "wave" && is_set(RATE);
+    let is_kept = |name: &str| !is_set(name) && !has_no_room(name) && !is_replaced(name);
+    let given = given.filter(|(name, _)| is_kept(name));
     let flag = |(name, word): (&str, String)| match word.as_str() {
         "true" => format!(" --{name}"),
         "false" => format!(" --{name}=false"),
@@ -77,10 +83,13 @@ fn change(record: &Record) -> Option<Change> {
         let is_it = |check: &Check| check.code == code && check.result == CheckResult::Failed;
         record.believable.checks.iter().any(is_it)
     };
-    let achieved = record.achieved().per_s;
+    let (field, achieved) = match &record.churn {
+        Some(churn) => (CONNECTION_RATE, churn.started_per_s),
+        None => (RATE, record.achieved().per_s),
+    };
     let lower = |why| {
         let rate = format_count(two_digits(UNSATURATED * achieved));
-        Change::new(format!("--rate {rate}"), why).filter(|_| achieved > 0.0)
+        Change::new(format!("--{field} {rate}"), why).filter(|_| achieved > 0.0)
     };
     let warned = |code| record.warnings.iter().any(|it| it.code == code);
     if failed(CheckKind::OwnCpus) && warned("server_cpu_taken") {

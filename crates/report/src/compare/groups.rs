@@ -49,6 +49,11 @@ fn sentences(groups: &Groups) -> Vec<String> {
     sentences.extend(equal(&groups.figures, groups.difference));
     let undecided = groups.figures.iter().filter(|it| it.finding == TrialFinding::Undecided);
     sentences.extend(undecided.map(|figure| match figure.visible {
+        _ if figure.picked => format!(
+            "{} is undecided: the runs that count are the best of the group that often did not \
+             carry the load.",
+            figure.name
+        ),
         Some(visible) => format!(
             "{} is undecided: these runs find a change of {} or more; for less, use more runs, or \
              memtide ab.",
@@ -66,8 +71,8 @@ fn sentences(groups: &Groups) -> Vec<String> {
     }));
     if let Some(last) = groups.left_out.last() {
         sentences.push(format!(
-            "{} left out except for rate and errors, because a run was not the load that was \
-             asked for; the last: {last}.",
+            "{} left out, because a run was not the load that was asked for; the last: {last}. \
+             If the servers did not carry the load, rate and errors count all the same.",
             counted(groups.left_out.len() as u64, "record"),
         ));
     }

@@ -64,9 +64,9 @@ fn rows(repeats: &Repeats) -> Vec<Vec<String>> {
 fn sentences(repeats: &Repeats) -> Vec<String> {
     let goal = |RepeatedGoal { goal, result, runs }: &RepeatedGoal| {
         let result = match result {
-            _ if *runs == 0 => "undecided: no run knows it",
             GoalResult::Met => "met",
             GoalResult::Missed => "missed",
+            GoalResult::Undecided if *runs == 0 => "undecided: no run knows it",
             GoalResult::Undecided => "undecided: the interval has the bound inside",
         };
         format!("goal {goal}: {result}.")

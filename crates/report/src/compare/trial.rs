@@ -128,8 +128,8 @@ pub(crate) fn sentences(trial: &Trial) -> Vec<String> {
     let [a_short, b_short] = trial.short();
     if a_short + b_short > 0 {
         sentences.push(format!(
-            "A did not carry the load in {a_short} of {}, and B in {b_short}: their rates count, \
-             and other figures are of the pairs that both carried.",
+            "A did not carry the load in {a_short} of {}, and B in {b_short}: their rates and \
+             errors count, and other figures are of the pairs that both carried.",
             counted(trial.pairs.len() as u64, "pair")
         ));
     }
@@ -157,21 +157,21 @@ pub(crate) fn sentences(trial: &Trial) -> Vec<String> {
 
 /// Why a figure is undecided, as a clause.
 fn why_undecided(trial: &Trial, figure: &TrialFigure) -> String {
-    let [a_short, b_short] = trial.short();
     match (figure.visible, &figure.missing) {
         (_, Some(missing)) => format!("no pair has it: {missing}"),
         (None, _) if figure.pairs < 2 => "fewer than two pairs measured it in both arms".to_owned(),
         (None, _) => "in a pair, one arm has 0, or the operations were not answered, and no ratio \
                       says how much that is"
             .to_owned(),
-        // Rates and errors are of all pairs.
-        (Some(_), _)
-            if a_short != b_short && !["rate", "errors"].contains(&figure.name.as_str()) =>
-        {
+        (Some(_), _) if figure.picked => {
             "the pairs that both carried are the best of the arm that often did not".to_owned()
         }
         (Some(visible), _) => {
             let more = match trial.ended_by {
+                _ if figure.is_finest() => {
+                    "compare a mean (--figures all.mean), because a percentile is known to 0.8 % \
+                     alone"
+                }
                 Some(TrialEnd::Exact) => "ask for a smaller --difference",
                 _ => "allow more time with --at-most, or a longer --duration",
             };

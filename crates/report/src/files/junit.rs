@@ -34,13 +34,16 @@ pub struct StepsJunit {
     rows: StepsRows,
     is_simulated: bool,
     is_strict: bool,
+    /// True if a step of a scan is in doubt, which then has no answer that could be.
+    is_doubted: bool,
 }
 
 impl StepsJunit {
     /// An empty file for steps of `kind` that are judged by these goals.
     pub fn new(kind: CourseKind, goals: &[String]) -> Self {
         let rows = StepsRows::new(kind, goals);
-        Self { kind, suites: Vec::new(), rows, is_simulated: false, is_strict: false }
+        let (is_simulated, is_strict, is_doubted) = (false, false, false);
+        Self { kind, suites: Vec::new(), rows, is_simulated, is_strict, is_doubted }
     }
 
     /// Adds a step. A search goes beyond the rates that meet its goals to find their limit, so a
@@ -49,6 +52,7 @@ impl StepsJunit {
         let Rate { per_s, unit } = step.rate();
         self.is_simulated = is_simulated(&step.record);
         self.is_strict = step.record.is_strict();
+        self.is_doubted |= self.kind == CourseKind::Scan && step.doubt().is_some();
         self.rows.step(step);
         let (word, number) = (self.word(), step.number);
         let name = format!("memtide: {word}step {number} at {per_s:.0}{}", unit.per_s());
@@ -93,6 +97,9 @@ impl StepsJunit {
             (Some(why), _) => Fate::Failed("failed", why.clone()),
             (None, 0) if self.is_strict && !doubt.is_empty() => {
                 Fate::Failed("not believable", doubt)
+            }
+            (None, 0) if self.is_strict && self.is_doubted => {
+                Fate::Failed("not believable", "a step is not believable".to_owned())
             }
             (None, 0) if !partial.is_empty() => Fate::Skipped(format!("partial: {partial}")),
             (None, 0) => Fate::Passed,

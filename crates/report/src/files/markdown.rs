@@ -10,13 +10,13 @@ use crate::number::counted;
 use crate::text::{StepsRows, achieved_words, what, why_partial};
 use crate::times::response_table;
 use memtide_record::steps::{Conclusion, CourseKind, Step};
-use memtide_record::{GoalRecord, Record, Verdict, WarningRecord};
+use memtide_record::{GoalRecord, Record, WarningRecord};
 use memtide_scenario::scenario_file;
 
 /// The record of a run as Markdown, ending in a line break.
 pub fn markdown(record: &Record) -> String {
     let mut out = format!("### memtide: {}\n\n", escaped(&what(record)));
-    let mark = if record.believable.verdict == Verdict::No { "⚠️" } else { "✅" };
+    let mark = if record.stands() { "✅" } else { "⚠️" };
     out += &format!("{mark} **believable:** {}\n\n", escaped(&believable(record)));
     if record.partial {
         out += &format!("**partial:** {}\n\n", escaped(&why_partial(record)));

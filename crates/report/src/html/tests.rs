@@ -1,7 +1,7 @@
 //! Pages: their content, that they load nothing, and that hostile names remain text.
 
 use super::*;
-use crate::fixture;
+use crate::fixture::{self, step};
 use memtide_base::units::format_rate;
 use memtide_base::{Random, Span};
 use memtide_metrics::Histogram;
@@ -124,19 +124,7 @@ fn said(word: &str) -> Record {
 fn pages(word: &str) -> [String; 3] {
     let record = said(word);
     let mut steps = StepsPage::new(CourseKind::Scan, &[word.to_owned()]);
-    steps.step(&Step {
-        number: 1,
-        role: StepRole::Scan,
-        rate_per_s: Some(1e3),
-        achieved_per_s: 1e3,
-        behind: false,
-        spoilt: false,
-        goal: None,
-        figure_ns: None,
-        low_per_s: None,
-        high_per_s: None,
-        record: record.clone(),
-    });
+    steps.step(&step(1, record.clone()));
     let failure = Some(word.to_owned());
     let conclusion = Conclusion { failure, ..Conclusion::default() };
     let records = [(word.to_owned(), run()), ("b".to_owned(), record.clone())];
@@ -475,23 +463,6 @@ fn no_line_of_a_page_ends_in_a_number() {
     ];
     for (text, unbroken) in cases {
         assert_eq!(figures::unbroken(text), unbroken.replace('_', "\u{a0}"));
-    }
-}
-
-/// A step of a scan.
-fn step(number: u32, record: Record) -> Step {
-    Step {
-        number,
-        role: StepRole::Scan,
-        rate_per_s: Some(1e3 * f64::from(number)),
-        achieved_per_s: 1e3 * f64::from(number),
-        behind: false,
-        spoilt: false,
-        goal: None,
-        figure_ns: None,
-        low_per_s: None,
-        high_per_s: None,
-        record,
     }
 }
 

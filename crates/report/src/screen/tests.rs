@@ -100,19 +100,12 @@ fn searching() -> Live {
     for (number, per_s) in [(1, 10_000.0), (2, 40_000.0)] {
         let rate = Some(memtide_base::Rate::new(per_s, Default::default()));
         live.on(&Event::StepBegun(memtide_record::StepBegun { number, rate, role }));
-        let record = crate::fixture::open();
         let step = memtide_record::steps::Step {
-            number,
             role,
             rate_per_s: Some(per_s),
             achieved_per_s: per_s,
-            behind: false,
-            goal: None,
-            figure_ns: None,
-            spoilt: Default::default(),
             low_per_s: (number > 1).then_some(10_000.0),
-            high_per_s: None,
-            record,
+            ..crate::fixture::step(number, crate::fixture::open())
         };
         live.on(&Event::StepDone(Box::new(step)));
     }

@@ -172,7 +172,8 @@ impl StepsText {
             return match &answer.undecided {
                 Some(undecided) if self.kind == CourseKind::Scan && missed.is_some() => {
                     let open = self.between(undecided.from_per_s, undecided.to_per_s);
-                    format!("no tested rate meets {goals}{lowest}; undecided at {open}")
+                    let high = missed.map_or_else(String::new, |it| format!("; {it} is too high"));
+                    format!("no tested rate surely meets {goals}{high}; undecided at {open}")
                 }
                 Some(undecided) => format!("undecided: {}", self.why_undecided(undecided)),
                 None => format!("no tested rate meets {goals}{lowest}"),

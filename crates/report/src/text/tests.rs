@@ -48,6 +48,20 @@ fn a_length_that_is_advised_replaces_a_precision() {
     assert!(!longer.contains("--at-most"), "{longer}");
 }
 
+/// The advice was refused: it named the rate of operations, or left what sets it.
+#[test]
+fn the_rate_that_is_advised_is_the_one_that_the_run_may_have() {
+    let mut churn = fixture::churn();
+    churn.loop_kind = fixture::closed().loop_kind;
+    churn.believable = Believable::from_checks(Vec::new());
+    let (lower, _) = next(&churn).unwrap();
+    assert!(lower.contains(" --connection-rate ") && !lower.contains(" --rate "), "{lower}");
+    let mut waves = fixture::closed();
+    waves.scenario.insert("wave".to_owned(), "sine:1k..2k/10s".into());
+    let (lower, _) = next(&waves).unwrap();
+    assert!(lower.contains(" --rate ") && !lower.contains("--wave"), "{lower}");
+}
+
 #[test]
 fn a_bad_day_is_marked_and_explained() {
     let text = text(&fixture::bad_day());

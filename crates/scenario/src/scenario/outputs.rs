@@ -79,6 +79,14 @@ impl Outputs {
             form => form,
         }
     }
+
+    /// The outputs of one of several runs, whose results are written together: its progress, and
+    /// tags in its record.
+    #[must_use]
+    pub fn of_one_of_several(&self) -> Self {
+        let (quiet, progress, tags) = (self.quiet, self.progress, self.tags.clone());
+        Self { quiet, progress, tags, ..Self::default() }
+    }
 }
 
 /// A folder for points that cannot be delivered, and its size limit.

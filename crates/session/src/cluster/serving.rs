@@ -229,6 +229,10 @@ impl Shell {
         }
         if let Some(busy) = &self.busy {
             busy.told.stop.raise();
+            if self.ending.is_none() {
+                let why = "it was told to end, so its share is incomplete".to_owned();
+                self.agent.report(Report::Note(why));
+            }
         }
         let since = *self.ending.get_or_insert_with(monotonic_ns);
         let waited = Span::from_ns(monotonic_ns().saturating_sub(since));

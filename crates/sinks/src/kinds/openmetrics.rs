@@ -27,7 +27,7 @@ const FAMILIES: &[Family] = &[
     ("sent_bytes", "bytes of requests", |it| Some(it.totals.bytes_sent as f64)),
     ("received_bytes", "bytes of replies", |it| Some(it.totals.bytes_received as f64)),
     ("believable", "1 if the figures can be believed", |it| {
-        Some(f64::from(it.believable.verdict == Verdict::Yes))
+        Some(f64::from(it.believable.verdict == Verdict::Yes && it.stands()))
     }),
     ("partial", "1 if the run ended early", |it| Some(f64::from(it.partial))),
     ("exit", "the exit code", |it| Some(f64::from(it.exit))),

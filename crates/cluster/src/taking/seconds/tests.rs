@@ -153,3 +153,15 @@ fn the_state_of_two_stretches_is_that_at_the_end() {
     assert_eq!((sum.counts.settled, sum.end()), (5, Span::from_s(4)));
     assert_eq!((sum.workers, sum.is_over), (vec![worker(0.8)], true));
 }
+
+/// Nothing bounded what one agent may report before rows are made, and an assertion ended the
+/// master.
+#[test]
+fn an_agent_that_reports_too_much_at_once_is_refused() {
+    let mut two = seconds(&[(1, stretch(0, 0, 0))]);
+    let added: Vec<_> = (0..200).map(|_| two.add(0, stretch(0, 0, 0), LATE)).collect();
+    assert!(added[..WAITING_MAX].iter().all(Result::is_ok));
+    let why = added[WAITING_MAX].as_ref().unwrap_err();
+    assert!(why.contains("128 stretches"), "{why}");
+    assert!(!rows(&mut two, &[0, 1]).is_empty());
+}

@@ -29,6 +29,13 @@ impl ArmFields {
     /// To do: Write fields as NAME=VALUE, with the names that `memtide run --help-all` shows, and
     /// give outputs once, outside of `--a` and `--b`.
     fn add(&mut self, flag: &str, word: &str) -> Result<(), Stop> {
+        // A password with a space in it, beside other fields: the piece may be its second half.
+        if !names_field(word) && self.0.last().is_some_and(|(field, _)| field.name == PASSWORD) {
+            return Err(Stop::usage(format!(
+                "--{flag}: what follows {PASSWORD}= is not NAME=VALUE; a password with a space in \
+                 it needs a --{flag} of its own"
+            )));
+        }
         let (name, value) = word.split_once('=').ok_or_else(|| {
             Stop::usage(format!("--{flag} '{word}' is not NAME=VALUE, such as server=cache1"))
         })?;
@@ -102,6 +109,15 @@ mod tests {
         let shown = fields(&words).unwrap().shown();
         assert_eq!(shown, "user=tim password=*** server=h1");
         assert_eq!(settings(&words).scenario.password, Some(Secret::new("geheim")));
+    }
+
+    #[test]
+    fn no_error_shows_the_second_half_of_a_password() {
+        for half in ["zwei", "zwei=3"] {
+            let stop = fields(&[&format!("keys=10 password=eins {half}")]).unwrap_err();
+            assert!(!stop.message.contains("zwei"), "{}", stop.message);
+            assert!(stop.message.contains("password"), "{}", stop.message);
+        }
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub(super) fn fetch(matches: &ArgMatches) -> Result<u8, Stop> {
     if !fetching.run(wanted, Duration::from_nanos(expect.ns()), || stop.is_raised()) {
         return Ok(INTERRUPTED);
     }
-    let (written, done) = (fetching.written, fetching.done);
+    let (written, done) = (fetching.written, fetching.done());
     drop(show(&format!("fetched {written} records of {done} agents\n")));
     Ok(match fetching.is_whole() {
         _ if done < wanted => UNREACHABLE,

@@ -1,7 +1,7 @@
 //! `memtide run --repeat N`: the same run again and again, each over connections of its own or in a
 //! process of its own, and the median of all.
 
-use crate::cmd::ab::{CANNOT_BEGIN, carry_out, outputs_of_run, publish, run_once, try_places};
+use crate::cmd::ab::{CANNOT_BEGIN, carry_out, publish, run_once, try_places};
 use crate::flags;
 use clap::ArgMatches;
 use memtide_base::rng::mix;
@@ -95,7 +95,7 @@ fn single(settings: &Settings) -> Settings {
     if single.scenario.errors_allowed() != allowed {
         single.scenario.trust.errors_max = Some(allowed);
     }
-    single.outputs = outputs_of_run(&settings.outputs);
+    single.outputs = settings.outputs.of_one_of_several();
     single
 }
 

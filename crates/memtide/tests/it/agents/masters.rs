@@ -443,3 +443,15 @@ fn what_is_no_record_is_not_fetched() {
         fs::remove_dir_all(&folder).unwrap();
     }
 }
+
+/// It was dismissed, came back, and counted again, while another one was still away.
+#[test]
+fn an_agent_that_has_handed_over_its_records_counts_once() {
+    let _turn = shared();
+    let lab = Lab::new("once");
+    let _agent = lab.agent("a0");
+    let (key, folder) = (lab.key(), lab.path("fetched"));
+    let words = format!("agent records --key {key} --agents 2 --expect 4s {}", folder.display());
+    let fetched = memtide(&words);
+    assert_eq!(fetched.exits(3).out, "fetched 0 records of 1 agents\n");
+}

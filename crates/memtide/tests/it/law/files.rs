@@ -128,7 +128,7 @@ fn suite(law: &mut Law<'_>, text: &str, step: Option<(f64, CourseKind)>) {
             ("memtide.verdict", Some(told))
                 if record.slicing.is_some() && !text::spoiled(record) =>
             {
-                told.ends_with(&text::verdict(record))
+                told.contains(&text::verdict(record)) && told.ends_with(&reasons.join("; "))
             }
             ("memtide.verdict", Some(told)) => told.ends_with(&reasons.join("; ")),
             ("memtide.errors", None) if name == "wrong_values" => true,
@@ -384,7 +384,10 @@ fn compared(law: &Law<'_>, name: &str) -> Option<Option<f64>> {
         (None, "rate") => law.truth("=rate").filter(|it| it.is_finite()),
         (None, "errors") if record.totals.intended == 0 => None,
         // Connections that fail are errors, too; of several processes, the check has the worst.
-        (None, "errors") if record.churn.is_none() => law.truth("=error_ratio"),
+        (None, "errors") if record.churn.is_none() => {
+            let (tried, failed) = record.totals.tried();
+            (tried > 0).then(|| failed as f64 / tried as f64)
+        }
         (None, "errors") => errors(),
         (None, name) => {
             // Times are in seconds there.

@@ -376,7 +376,8 @@ fn sentences(law: &Law<'_>, label: &str, text: &str) -> Option<bool> {
             all.any(|it| it.result == CheckResult::Skipped && ends(&it.message))
         }
         ("believable", None) if record.slicing.is_some() && !spoiled(record) => {
-            text == verdict(record)
+            let rest = text.strip_prefix(&*verdict(record));
+            rest.is_some_and(|it| it.ends_with(&why.join("; ")) && it.is_empty() == why.is_empty())
         }
         ("believable", _) => ends(&why.join("; ")) && why.is_empty() == (text == "yes"),
         ("next", _) => text.contains("memtide run") || text.starts_with("the same command"),

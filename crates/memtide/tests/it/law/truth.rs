@@ -103,7 +103,9 @@ impl<'a> Law<'a> {
             "=servers" => ratio(record.plan.servers.len() as u64, 1),
             "=shares" => ratio(record.shards.iter().filter(|it| it.has_run()).count() as u64, 1),
             "=shares_of" => ratio(record.shards[0].share.as_ref()?.of.into(), 1),
-            "=believable" => Some(f64::from(record.believable.verdict == Verdict::Yes)),
+            "=believable" => {
+                Some(f64::from(record.believable.verdict == Verdict::Yes && record.stands()))
+            }
             "=partial" => Some(f64::from(record.partial)),
             "=incomplete" => {
                 let churn = record.churn.as_ref()?;

@@ -45,6 +45,8 @@ fn runs_become_rows_of_one_table() {
     assert_eq!((cell(2, "target_per_s"), cell(3, "loop")), ("1000", "open"));
     assert_eq!(rows[4], rows[1], "a record gives the row of its run");
     run_in(&folder, &format!("{SHORT} --out summary=-")).exits(0);
+    fs::write(folder.join("runs.csv"), all.trim_end()).unwrap();
+    run_in(&folder, &format!("{SHORT} {one}")).complains(2, &["runs.csv", "ends within a row"]);
     fs::write(folder.join("runs.csv"), "another,table\n").unwrap();
     run_in(&folder, &format!("{SHORT} {one}")).complains(2, &["runs.csv", "name another file"]);
     assert_eq!(text(), "another,table\n");

@@ -41,8 +41,9 @@ impl Interval {
             failed: counts.failed,
             timed_out: counts.timed_out,
             lost: counts.lost,
+            // Every drop counts here, and noreply operations are among those that ended.
             dropped: counts.dropped,
-            unacknowledged: counts.unacknowledged,
+            dropped_at_end: counts.dropped,
             abandoned: counts.abandoned,
             ..Totals::default()
         };

@@ -3,6 +3,7 @@
 use super::*;
 use crate::fixture;
 use memtide_record::steps::{Answer, Undecided};
+use memtide_record::{Believable, Check};
 
 #[test]
 fn a_bad_day_fails_cases_that_say_why() {
@@ -74,4 +75,25 @@ fn a_search_fails_where_its_exit_code_does_and_says_what_its_text_says() {
         assert!(text.contains(said), "{said}: {text}");
         assert_eq!(text.contains("<failure "), exit != 0, "{text}");
     }
+}
+
+/// Nothing is wrong with a scan's answer, because it has none; its steps decide the exit code.
+#[test]
+fn a_strict_scan_fails_if_a_step_is_not_believable() {
+    let text = |record: Record| {
+        let mut junit = StepsJunit::new(CourseKind::Scan, &[]);
+        junit.step(&fixture::step(1, record));
+        junit.text(&Conclusion::default())
+    };
+    let strict = |mut record: Record, code| {
+        record.goals.clear();
+        record.scenario.insert("strict".to_owned(), true.into());
+        let (message, result) = ("late".to_owned(), CheckResult::Failed);
+        let check = Check { code, result, message, measured: None, allowed: None };
+        record.believable = Believable::from_checks(vec![check]);
+        record
+    };
+    let said = r#"<failure type="not believable" message="a step is not believable""#;
+    assert!(text(strict(fixture::open(), CheckKind::GeneratorP99)).contains(said));
+    assert!(!text(fixture::open()).contains("a step is not"), "nothing failed");
 }
