@@ -54,9 +54,11 @@ pub struct Fetching<'a> {
     folder: Kept,
     say: &'a dyn Fn(&str),
     peers: BTreeMap<u64, Peer>,
-    /// The agents that have nothing more to hand over. They stay until the end: one that is
-    /// dismissed comes back, and would count again.
-    ready: BTreeSet<u64>,
+    /// The agents that have nothing more to hand over, with their names. They stay until the end:
+    /// one that is dismissed comes back, and would count again.
+    ready: BTreeMap<u64, String>,
+    /// The names of those that have gone since. One that comes back counts once.
+    gone: Vec<String>,
     /// The runs and shares of records that were asked for and not refused.
     asked: BTreeSet<(Vec<u8>, u32)>,
     /// The runs and shares of records that their agents keep, because they could not be fetched.
@@ -97,14 +99,14 @@ impl Peer {
 impl<'a> Fetching<'a> {
     /// Nothing fetched yet. Records go to `folder`, and sentences about agents to `say`.
     pub fn new(net: &'a MasterNet, folder: Kept, say: &'a dyn Fn(&str)) -> Self {
-        let (peers, ready) = (BTreeMap::new(), BTreeSet::new());
+        let (peers, ready, gone) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         let (asked, missed) = (BTreeSet::new(), BTreeSet::new());
-        Self { net, folder, say, peers, ready, asked, missed, written: 0 }
+        Self { net, folder, say, peers, ready, gone, asked, missed, written: 0 }
     }
 
-    /// The number of agents that have handed over all their records, and are still there.
+    /// The number of agents that have handed over all their records.
     pub fn done(&self) -> usize {
-        self.ready.len()
+        self.ready.len() + self.gone.len()
     }
 
     /// True if each record that an agent had was fetched.
@@ -127,7 +129,7 @@ impl<'a> Fetching<'a> {
             // Shows the agents that their master is alive.
             if pinged.elapsed() >= PING_EVERY {
                 pinged = Instant::now();
-                let there = self.peers.keys().chain(&self.ready);
+                let there = self.peers.keys().chain(self.ready.keys());
                 there.for_each(|peer| self.send(*peer, Asks::Ping(Ping { number: 0 })));
             }
             if let Some(came) = self.net.next(LOOK_EVERY) {
@@ -140,7 +142,7 @@ impl<'a> Fetching<'a> {
                 self.give_up(peer, &why);
             }
         }
-        self.ready.iter().for_each(|peer| self.send(*peer, Asks::Bye(Bye {})));
+        self.ready.keys().for_each(|peer| self.send(*peer, Asks::Bye(Bye {})));
         true
     }
 
@@ -153,7 +155,7 @@ impl<'a> Fetching<'a> {
                 _ => {}
             },
             FromNet::Closed { peer, why } => {
-                self.ready.remove(&peer);
+                self.gone.extend(self.ready.remove(&peer));
                 if let Some(gone) = self.peers.remove(&peer) {
                     // It may come back, and is then asked again.
                     if let Some(KeptRecord { run, share, .. }) = gone.left.front() {
@@ -175,6 +177,9 @@ impl<'a> Fetching<'a> {
         self.send(peer, Asks::Welcome(Welcome { version: hello.version }));
         let left = hello.kept.into_iter().filter(|kept| kept.run.len() == RUN_BYTES);
         let (name, left) = (printable(&hello.name, 64), left.take(COUNT_MAX).collect());
+        if let Some(at) = self.gone.iter().position(|gone| *gone == name) {
+            self.gone.swap_remove(at);
+        }
         let (asked, assembly) = (Instant::now(), Assembly::default());
         self.peers.insert(peer, Peer { name, left, assembly, asked, heard: asked });
         self.ask(peer);
@@ -271,8 +276,8 @@ impl<'a> Fetching<'a> {
             }
             of.left.pop_front();
         }
-        self.peers.remove(&peer);
-        self.ready.insert(peer);
+        let name = self.peers.remove(&peer).map(|of| of.name);
+        self.ready.extend(name.map(|name| (peer, name)));
     }
 
     fn send(&self, peer: u64, what: Asks) {

@@ -51,6 +51,8 @@ pub fn measured(subject: Subject, record: &Record, unit: RateUnit) -> Measured {
         },
         Subject::Errors if record.totals.intended == 0 => missing("nothing was measured"),
         Subject::Errors => match record.totals.tried() {
+            // Noreply operations alone: none of them can have an error.
+            (0, _) if record.totals.unacknowledged > 0 => Measured::Known(0.0),
             (0, _) => missing("no operation expected a reply"),
             (tried, failed) => Measured::Known(failed as f64 / tried as f64),
         },

@@ -111,10 +111,11 @@ fn rest(out: &mut TextLayout, record: &Record) {
 /// The achieved rate, errors, hits, and whether the servers counted the same.
 pub(crate) fn outcome_words(record: &Record) -> String {
     let totals = &record.totals;
-    let errors = match totals.unanswered() {
+    let (tried, failed) = totals.tried();
+    let errors = match failed {
         0 => "no errors".to_owned(),
         count => {
-            let share = count as f64 / totals.intended.max(1) as f64;
+            let share = count as f64 / tried.max(1) as f64;
             let share = if share < 0.001 { "< 0.1 %".to_owned() } else { percent(share) };
             format!("{} ({share})", counted(count, "error"))
         }

@@ -187,6 +187,8 @@ impl Came {
         let record = &outcome.record;
         outcome.failure.is_none()
             && record.missing.is_some()
+            // What is worse than missing shares has another code.
+            && record.exit == FAILED
             && matches!(record.ended_by, EndedBy::Duration | EndedBy::Operations)
             && record.goals.iter().all(|goal| goal.result == GoalResult::Met)
             && record.phases.verification().wrong() == 0

@@ -233,7 +233,7 @@ fn publish(record: &Record, outputs: &Outputs, allowed: u32) -> Result<u8, Stop>
     let missing = record.missing.as_ref().map_or(0, |missing| missing.shares.len());
     let all_there = missing <= allowed as usize;
     Ok(match record.ended_by {
-        EndedBy::ServersLost | EndedBy::ConnectionLost => UNREACHABLE,
+        _ if record.exit == UNREACHABLE => UNREACHABLE,
         EndedBy::Aborted => FAILED,
         _ if !(is_written && goals_met && values_right && all_there) => FAILED,
         // Shares of one run, whose own exit codes say nothing of their figures.

@@ -451,10 +451,10 @@ fn merge_command() -> Command {
              which all shares measured.",
         )
         .after_help(
-            "Exit codes:\n    0  done, and all goals are met\n    \
-             1  a goal was missed, a value was wrong, a share is missing, or an output could \
-             not be written\n    \
-             2  a file is not a record, or the records do not belong together",
+            "Exit codes:\n    0  done, and all goals are met\n    1  a goal is not met, a value \
+             was wrong, a share is missing, --abort-on ended the load, or an output could not be \
+             written\n    2  a file is not a record, or the records do not belong together\n    \
+             3  the servers were lost\n    4  the result of shares with --strict is not believable",
         )
         .arg(
             argument(
@@ -468,7 +468,7 @@ fn merge_command() -> Command {
             option(
                 "allow-missing",
                 "N",
-                "Exit with 0 if shares are missing; with N, at most this number",
+                "Accept that shares are missing; with N, at most this number",
             )
             .num_args(0..=1)
             .require_equals(true)

@@ -60,9 +60,9 @@ impl Record {
     /// was told: the run's figures are those of all shares.
     pub fn settle_precision(&mut self) {
         let widest = self.widths().map(|(_, width)| width).fold(0.0, f64::max);
-        let Some(precision) = self.plan.precision.as_mut().filter(|_| self.share.is_none()) else {
-            return;
-        };
+        // Without slices nothing is known of the widths: what was told stays.
+        let is_known = self.share.is_none() && self.has_slices();
+        let Some(precision) = self.plan.precision.as_mut().filter(|_| is_known) else { return };
         precision.reached = match precision.reached {
             Some(false) if widest <= 1.0 => Some(true),
             Some(true) if widest > WIDER_MAX => Some(false),

@@ -85,6 +85,7 @@ pub fn compare_groups(
             counted: both(rule.subject()),
             all_of_b: of_b.map(|record| value(rule.subject(), record, unit)).collect(),
             overloaded: overloaded[1],
+            short,
             figures: names.len(),
         };
         let at = names.iter().position(|named| *named == rule.subject());

@@ -1,6 +1,7 @@
 //! Rules that fail a comparison, such as `all.p99>+5%`: the figures of goals and the other rows of
 //! a comparison, with a bound on the change since the first record.
 
+use super::trial::FEW;
 use super::{Named, RuleOutcome, RuleResult, TrialFigure};
 use crate::judge::Measured;
 use crate::record::{PlanRecord, Record};
@@ -46,6 +47,8 @@ pub(super) struct Sides {
     pub(super) all_of_b: Vec<Option<f64>>,
     /// Runs of B whose servers did not carry the load.
     pub(super) overloaded: usize,
+    /// How often the servers of A and of B did not carry the load, as fractions.
+    pub(super) short: [f64; 2],
     /// Number of figures that are looked at.
     pub(super) figures: usize,
 }
@@ -256,7 +259,7 @@ impl Rule {
                     format!("{why}; {overloaded} of {count} runs of B did not carry the load");
                 (RuleOutcome::Undecided, why)
             }
-            RuleOutcome::Failed if figure.picked => {
+            RuleOutcome::Failed if self.is_by_best(sides.short) => {
                 let why = format!("{why}; {PICKED}");
                 (RuleOutcome::Undecided, why)
             }
@@ -265,6 +268,14 @@ impl Rule {
             }
             result => (result, why),
         }
+    }
+
+    /// True if a rule fails by the best runs of a group: by those that are left of the one that
+    /// more often did not carry the load.
+    fn is_by_best(&self, [a, b]: [f64; 2]) -> bool {
+        let is_up = matches!(self.relation, Relation::Greater | Relation::GreaterEq);
+        let more = if is_up == self.subject.more_is_better() { b - a } else { a - b };
+        more > FEW && !self.subject.is_of_load()
     }
 
     /// A bound on the change by the groups' means, for figures that are 0 in some runs; none if it

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// So small a part of the runs may be left out without making the others a choice of the best.
-const FEW: f64 = 0.05;
+pub(super) const FEW: f64 = 0.05;
 
 /// Name and version of the JSON format of trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

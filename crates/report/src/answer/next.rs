@@ -28,6 +28,11 @@ impl Change {
     fn new(flag: impl Into<String>, why: &'static str) -> Option<Self> {
         Some(Self { flags: vec![flag.into()], why })
     }
+
+    /// True if it sets this field.
+    fn sets(&self, name: &str) -> bool {
+        self.flags.iter().any(|flag| flag.starts_with(&format!("--{name} ")))
+    }
 }
 
 /// The command, and what it is for; none if nothing was measured.
@@ -39,6 +44,9 @@ pub(crate) fn next(record: &Record) -> Option<(String, &'static str)> {
     let mut words = match command(record, &change) {
         Some(command) => vec![command],
         None if change.flags.is_empty() => vec!["the same command".to_owned()],
+        None if change.sets(RATE) && record.scenario.contains_key("wave") => {
+            vec!["the same command without --wave, with".to_owned()]
+        }
         None => vec!["the same command with".to_owned()],
     };
     words.extend(change.flags);
@@ -51,8 +59,7 @@ fn command(record: &Record, change: &Change) -> Option<String> {
     if is_simulated(record) || !record.shards.is_empty() || record.share.is_some() {
         return None;
     }
-    let is_set =
-        |name: &str| change.flags.iter().any(|flag| flag.starts_with(&format!("--{name} ")));
+    let is_set = |name: &str| change.sets(name);
     // A length replaces the precision that would end the run.
     let has_no_room = |name: &str| ["precision", "at-most"].contains(&name) && is_set("duration");
     let given = given_fields(&record.scenario).into_iter();

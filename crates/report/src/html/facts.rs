@@ -60,10 +60,10 @@ fn began(record: &Record) -> String {
 pub(super) fn verdict(record: &Record) -> Markup {
     let words = believable(record);
     let class = match record.believable.verdict {
-        Verdict::No => "verdict no",
+        _ if !record.stands() => "verdict no",
         // The figures' grades may be worse than the checks.
         Verdict::Yes if words == "yes" => "verdict",
-        Verdict::Yes | Verdict::Within => "verdict within",
+        _ => "verdict within",
     };
     html! {
         p class=(class) { strong { "believable: " } (unbroken(&words)) }

@@ -51,6 +51,10 @@ fn figure(subject: Subject, live: &Live) -> Option<f64> {
                     Quantile::Unanswered => Some(f64::INFINITY),
                     Quantile::TooFew { .. } => None,
                 },
+                // What is not answered is longer than all that is.
+                _ if *above > 0 && (measure == Measure::Max || times.count() == 0) => {
+                    Some(f64::INFINITY)
+                }
                 Measure::Mean => times.moments().mean(),
                 Measure::Max => Some(times.moments().max as f64),
             }
@@ -62,9 +66,10 @@ fn figure(subject: Subject, live: &Live) -> Option<f64> {
             (length_s > 0.0).then(|| answered as f64 / length_s)
         }
         Subject::Errors => {
-            let all = live.counts.settled;
-            let bad: u64 =
-                all.saturating_sub(live.counts.answered).saturating_sub(live.counts.unacknowledged);
+            // Until a load ends, drops are those that --on-full asks for.
+            let left_out = live.counts.unacknowledged.saturating_add(live.counts.dropped);
+            let all = live.counts.settled.saturating_sub(left_out);
+            let bad = all.saturating_sub(live.counts.answered);
             (all > 0).then(|| bad as f64 / all as f64)
         }
         Subject::StartSkew => None,

@@ -17,11 +17,11 @@ pub(super) const MEASUREMENT_FIELDS: &[Field] = &[
         long: "`KIND.MEASURE`, `rate` or `errors`, then `<`, `<=`, `>` or `>=`, then a limit. KIND \
                is `all`, an operation of the mix, `get_hit` or `get_miss`. MEASURE is `mean`, \
                `max` or a percentile of the response times such as `p99.9`. `errors` is the \
-               fraction of operations that failed. `start_skew` is the time between the first and \
-               the last start of the shares of a merged run. Limits are times, rates or fractions. \
-               Repeat the flag or give a comma list. The report shows met, missed or undecided for \
-               each goal; the exit code is 1 unless all are met. Examples: `'all.p99.9<=5ms'`, \
-               `'rate>=50k'`, `'errors<0.1%'`.",
+               fraction of operations that failed, counted as `errors-max` counts them. \
+               `start_skew` is the time between the first and the last start of the shares of a \
+               merged run. Limits are times, rates or fractions. Repeat the flag or give a comma \
+               list. The report shows met, missed or undecided for each goal; the exit code is 1 \
+               unless all are met. Examples: `'all.p99.9<=5ms'`, `'rate>=50k'`, `'errors<0.1%'`.",
         many: true,
         member: member!(scenario.goals, each parse_list),
         ..MEASUREMENT

@@ -3,7 +3,7 @@
 
 use memtide_record::compare::FIGURES;
 use memtide_record::steps::Step;
-use memtide_record::{Distribution, Percentile, Record, Verdict};
+use memtide_record::{Distribution, Percentile, Record};
 use memtide_scenario::Kind;
 
 /// A family of metrics with one value for a load: its name without the prefix, its meaning, and its
@@ -26,9 +26,7 @@ const FAMILIES: &[Family] = &[
     ("abandoned", "without an outcome at the end", |it| Some(it.totals.abandoned as f64)),
     ("sent_bytes", "bytes of requests", |it| Some(it.totals.bytes_sent as f64)),
     ("received_bytes", "bytes of replies", |it| Some(it.totals.bytes_received as f64)),
-    ("believable", "1 if the figures can be believed", |it| {
-        Some(f64::from(it.believable.verdict == Verdict::Yes && it.stands()))
-    }),
+    ("believable", "1 if the figures can be believed", |it| Some(f64::from(it.stands()))),
     ("partial", "1 if the run ended early", |it| Some(f64::from(it.partial))),
     ("exit", "the exit code", |it| Some(f64::from(it.exit))),
 ];

@@ -386,7 +386,8 @@ fn compared(law: &Law<'_>, name: &str) -> Option<Option<f64>> {
         // Connections that fail are errors, too; of several processes, the check has the worst.
         (None, "errors") if record.churn.is_none() => {
             let (tried, failed) = record.totals.tried();
-            (tried > 0).then(|| failed as f64 / tried as f64)
+            let is_known = tried > 0 || record.totals.unacknowledged > 0;
+            is_known.then(|| failed as f64 / tried.max(1) as f64)
         }
         (None, "errors") => errors(),
         (None, name) => {

@@ -3,7 +3,7 @@
 
 use super::shown::numbers;
 use flate2::read::ZlibDecoder;
-use memtide_record::{Figure, IntervalRecord, Record, ServerReport, Verdict, steps::Steps};
+use memtide_record::{Figure, IntervalRecord, Record, ServerReport, steps::Steps};
 use memtide_scenario::Kind;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -82,8 +82,9 @@ impl<'a> Law<'a> {
         let ratio = |part: u64, whole: u64| Some(part as f64 / whole as f64);
         match path {
             "=rate" => Some(record.achieved().per_s),
-            "=errors" => ratio(totals.unanswered(), 1),
-            "=error_ratio" => ratio(totals.unanswered(), totals.intended),
+            "=without_answer" => ratio(totals.unanswered(), 1),
+            "=errors" => ratio(totals.tried().1, 1),
+            "=error_ratio" => ratio(totals.tried().1, totals.tried().0),
             "=hit_ratio" => ratio(totals.hits, totals.keys),
             "=value_bytes" => ratio(totals.value_bytes_read, totals.values_read),
             "=cpu" => Some((client.cpu_user_s? + client.cpu_system_s?) * 1e9),
@@ -103,9 +104,7 @@ impl<'a> Law<'a> {
             "=servers" => ratio(record.plan.servers.len() as u64, 1),
             "=shares" => ratio(record.shards.iter().filter(|it| it.has_run()).count() as u64, 1),
             "=shares_of" => ratio(record.shards[0].share.as_ref()?.of.into(), 1),
-            "=believable" => {
-                Some(f64::from(record.believable.verdict == Verdict::Yes && record.stands()))
-            }
+            "=believable" => Some(f64::from(record.stands())),
             "=partial" => Some(f64::from(record.partial)),
             "=incomplete" => {
                 let churn = record.churn.as_ref()?;
