@@ -117,7 +117,7 @@ pub(crate) fn gives_up(
         OnFull::Drop => true,
         OnFull::Skip { behind, until } => {
             if now.since(at) > behind || now >= end {
-                *skip_to = Instant::from_ns(now.ns() - until.ns());
+                *skip_to = now - until;
             }
             at < *skip_to
         }
@@ -283,5 +283,23 @@ impl<S> Client<S> {
     /// True if all calls of the present connection of a churn were made, sent or not.
     pub(crate) fn has_made_calls(&self) -> bool {
         matches!(&self.pacing, ClientPacing::Calls(calls) if calls.next == calls.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The difference wrapped at the end of a window that is shorter than UNTIL, and everything was
+    /// dropped.
+    #[test]
+    fn skipping_to_before_the_clock_began_drops_nothing() {
+        let s = |s| Instant::ZERO + Span::from_s(s);
+        let on_full = OnFull::Skip { behind: Span::from_s(600), until: Span::from_s(300) };
+        let mut skip_to = Instant::ZERO;
+        assert!(!gives_up(on_full, &mut skip_to, s(1), s(10), s(11)));
+        assert_eq!(skip_to, Instant::ZERO);
+        assert!(gives_up(on_full, &mut skip_to, s(1), s(10), s(900)));
+        assert_eq!(skip_to, s(600));
     }
 }

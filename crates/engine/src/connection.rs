@@ -251,7 +251,8 @@ impl Connection {
 
     /// True if an operation on it has timed out and its answer may still come.
     pub(crate) fn has_expired(&self) -> bool {
-        self.pipeline.iter().any(|entry| entry.stage.is_expired())
+        let held = self.held.iter().map(|(_, follow_up)| &follow_up.entry);
+        self.pipeline.iter().chain(held).any(|entry| entry.stage.is_expired())
     }
 
     /// The number of operations on it, including those that timed out or are held.

@@ -11,6 +11,7 @@ mod text;
 pub(crate) use binary::Binary;
 use content::Content;
 pub(crate) use in_flight::{InFlight, InFlightStage};
+use memtide_base::ServerId;
 use memtide_codec::{ErrorReply, Malformed, Reply};
 use memtide_workload::{Op, OpKind, Source, Version};
 use memtide_world::driver::{Closed, ConnectError, PeerError, SendBuffer};
@@ -286,9 +287,15 @@ impl Dialect {
         });
     }
 
-    /// Remembers the cas number of a key's value, which later peeks name.
-    pub(crate) fn remember(&mut self, key: u64, unique: u64) {
-        self.content.remember(key, unique);
+    /// Makes the next requests for this server.
+    #[inline]
+    pub(crate) fn turn_to(&mut self, server: ServerId) {
+        self.content.server = server;
+    }
+
+    /// Remembers the cas number of a key's value on a server, which later peeks name.
+    pub(crate) fn remember(&mut self, server: ServerId, key: u64, unique: u64) {
+        self.content.remember(server, key, unique);
     }
 
     /// Appends the second request of a cas: see [`WireFormat::cas`].

@@ -73,9 +73,14 @@ impl<'a, D: Driver> AskConnection<'a, D> {
         let line = Line { driver, deadline, is_interrupted, dialect, link, out, heard: 0 };
         let mut asker = Self { line, timeout: plan.timeout };
         let mut refused = ConnectError::Unreachable;
-        for address in &server.addresses {
+        for (nth, address) in server.addresses.iter().enumerate() {
+            // An address that does not answer leaves time to those behind it.
+            let now = asker.line.driver.now();
+            let left = (server.addresses.len() - nth) as u64;
+            asker.line.deadline = now + Span::from_ns(deadline.since(now).ns() / left);
             match asker.line.connect(address) {
                 Ok(()) => {
+                    asker.line.deadline = deadline;
                     if let Err(error) = asker.greet() {
                         asker.close();
                         return Err(error);

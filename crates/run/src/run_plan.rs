@@ -321,7 +321,9 @@ fn is_unserved(plan: &Plan, totals: &TallySum, passed: Span) -> bool {
     let sum = |of: fn(&Counters) -> u64| totals.segments.iter().map(of).sum::<u64>();
     let answered = sum(|counters| counters.answered + counters.failed + counters.late_replies);
     let broken = sum(|counters| counters.errors[ErrorClass::Protocol as usize]);
-    let ended = if ends_by_answers(plan) { totals.all_connections().lost } else { broken };
+    // What asks for no answer is not unserved because it has none.
+    let by_answers = ends_by_answers(plan) && sum(|counters| counters.unacknowledged) == 0;
+    let ended = if by_answers { totals.all_connections().lost } else { broken };
     // With several servers, another may only be slow.
     let patient = plan.servers.len() == 1 || passed > plan.timeout;
     plan.churn().is_none() && answered == 0 && ended >= UNSERVED_CONNECTIONS && patient
@@ -376,7 +378,13 @@ impl Heard {
         if count != self.count {
             *self = Self { count, at: now, ..*self };
         }
-        ends_by_answers(plan) && now.since(self.at) > plan.timeout + STILL_MAX
+        // Meanwhile nothing ends although all is well.
+        let held = match plan.holds() {
+            true => plan.requests.recache_time.at(1.0 - f64::EPSILON),
+            false => Span::ZERO,
+        };
+        let quiet = plan.timeout + plan.pause + held + STILL_MAX;
+        ends_by_answers(plan) && now.since(self.at) > quiet
     }
 }
 

@@ -1,5 +1,6 @@
 //! The contents of requests in every protocol: keys, values and their expiry.
 
+use memtide_base::ServerId;
 use memtide_workload::{Action, Expiring, KeySpace, OpKind, ValueSpace, Version, numeric_value};
 use memtide_world::driver::{SPLICE_BYTES_MIN, SendBuffer};
 use memtide_world::plan::{Credentials, Plan};
@@ -20,13 +21,21 @@ pub(crate) struct Content {
     pub(super) cas_unique: Option<u64>,
     pub(super) noreply: bool,
     pub(super) credentials: Option<Arc<Credentials>>,
-    /// Keys with the cas numbers of their values, at the place that follows from the key; empty
-    /// unless the plan peeks.
-    known: Vec<(u64, u64)>,
+    /// Servers and keys with the cas numbers of their values, at the place that follows from both;
+    /// empty unless the plan peeks.
+    known: Vec<(ServerId, u64, u64)>,
+    /// The server of the requests that are made now.
+    pub(super) server: ServerId,
 }
 
 /// The most keys whose cas number is known: a key takes the place of another.
 const KNOWN_PLACES: usize = 1 << 14;
+
+/// The place of a server's key; the same key of another server has another one.
+fn place_of(server: ServerId, key: u64) -> usize {
+    const APART: usize = 7919;
+    (key as usize).wrapping_add(usize::from(server.0).wrapping_mul(APART)) % KNOWN_PLACES
+}
 
 impl Content {
     pub(super) fn new(plan: &Plan) -> Self {
@@ -42,21 +51,23 @@ impl Content {
             noreply: plan.requests.noreply,
             credentials: plan.credentials.clone(),
             known: match plan.source.mix.kinds().any(|kind| kind.does(Action::Peek)) {
-                true => vec![(0, 0); KNOWN_PLACES],
+                true => vec![(ServerId(0), 0, 0); KNOWN_PLACES],
                 false => Vec::new(),
             },
+            server: ServerId(0),
         }
     }
 
-    /// Remembers the cas number of the value of `key`.
-    pub(super) fn remember(&mut self, key: u64, unique: u64) {
-        self.known[key as usize % KNOWN_PLACES] = (key, unique);
+    /// Remembers the cas number of the value of `key` on this server.
+    pub(super) fn remember(&mut self, server: ServerId, key: u64, unique: u64) {
+        self.known[place_of(server, key)] = (server, key, unique);
     }
 
-    /// The cas number of the value of `key` that was read last, if it is known.
+    /// The cas number of the value of `key` that was read last from the present server, if it is
+    /// known.
     pub(super) fn known(&self, key: u64) -> Option<u64> {
-        let known = self.known.get(key as usize % KNOWN_PLACES)?;
-        (known.0 == key && known.1 != 0).then_some(known.1)
+        let (server, of, unique) = *self.known.get(place_of(self.server, key))?;
+        (server == self.server && of == key && unique != 0).then_some(unique)
     }
 
     /// True if an operation of this kind is a cas that reads nothing first.

@@ -134,7 +134,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let entry = &follow_up.entry;
         match entry.kind.action() {
             Action::Peek => {
-                self.dialect.remember(entry.key, follow_up.unique);
+                let server = self.connections[connection].place.server;
+                self.dialect.remember(server, entry.key, follow_up.unique);
                 false
             }
             Action::Recache if self.facts.recache_time != TimeLaw::ZERO => {

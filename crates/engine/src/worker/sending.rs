@@ -166,6 +166,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let at_client = &mut self.clients[client];
         let at_connection = &mut self.connections[connection];
         let Place { server, .. } = at_connection.place;
+        self.dialect.turn_to(server);
         // Once its socket is full, other connections come first.
         let run = if at_connection.writable { run } else { 1 };
         let ready = at.max(at_client.ready_at);
@@ -238,6 +239,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let at_connection = &mut self.connections[connection];
         let Place { server, .. } = at_connection.place;
         let client = &mut self.clients[client];
+        self.dialect.turn_to(server);
         let verifier = self.verifier.as_mut();
         let version =
             verifier.and_then(|v| v.announce(Link { connection, server }, &op, &client.source));
@@ -250,7 +252,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.recorder.in_flight += 1;
         client.route.take(connection);
         if !awaits_reply {
-            // It leaves no operation in flight, but the connection has had its turn.
+            // It leaves no operation in flight, but the connection has had its turn: its slot is
+            // free again from now on.
+            at_connection.free_since = at_connection.free_since.max(now);
             client.route.free(connection, 1);
             if self.outbox.out.is_full() {
                 self.flush();

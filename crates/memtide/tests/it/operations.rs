@@ -85,6 +85,19 @@ fn operations_without_reply_are_counted_by_the_server_and_end_as_unacknowledged(
     }
 }
 
+/// All operations were intended at the start of the load, so none was in the measured window.
+#[test]
+fn a_closed_loop_without_replies_intends_each_operation_when_its_slot_is_free() {
+    let peer = Peer::memcached("");
+    let line = "--mix set=1 --noreply --rate 0 --threads 1 --connections 2 --warmup 300ms";
+    let line = format!("run -s {} {line} --duration 1s --keys 100 --json -", peer.name);
+    let record = memtide(&line).exits(0).record();
+    let (totals, warmup) = (&record.totals, &record.phases.warmup.totals);
+    assert!(totals.intended > 1_000 && warmup.intended > 100, "{totals:?}");
+    let lag = &record.lag[&Kind::All];
+    assert!(lag.p50_ns.is_some_and(|ns| ns < 100_000_000), "{lag:?}");
+}
+
 #[test]
 fn a_multiget_is_one_operation_of_many_keys() {
     for (peer, protocol) in [

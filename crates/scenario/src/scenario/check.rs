@@ -526,6 +526,13 @@ impl Scenario {
                 self.mix
             ));
         }
+        if self.numeric_keys == NumericKeys::Shared && self.mix.uses_numeric() {
+            problems.say(format!(
+                "verify cannot check values that incr and decr have changed, and mix {} has one \
+                     of them: use numeric-keys own, or remove verify",
+                self.mix
+            ));
+        }
         if !self.mix.reads() {
             problems.say(format!(
                 "verify needs an operation that reads, and mix {} has none: add one such as \

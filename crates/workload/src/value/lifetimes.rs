@@ -54,6 +54,7 @@ pub struct Lifetimes {
 #[derive(Debug)]
 struct Stored {
     sent_ns: AtomicU64,
+    /// Its lowest bit is set for every second key that takes the slot.
     answered_ns: AtomicU64,
 }
 
@@ -87,14 +88,18 @@ impl Lifetimes {
     /// Records that a store of key `id`, sent and answered at these instants, was carried out.
     pub fn stored(&self, id: u64, sent: Instant, answered: Instant) {
         let slot = self.slot(id);
-        slot.answered_ns.store(answered.ns(), Ordering::Relaxed);
+        slot.answered_ns.store(answered.ns() & !1 | self.odd(id), Ordering::Relaxed);
         slot.sent_ns.store(sent.ns(), Ordering::Relaxed);
     }
 
-    /// True if a read of key `id` that was answered at `answered` must have found it.
+    /// True if a read of key `id` that was answered at `answered` must have found it. Nothing is
+    /// known of a key whose slot another one took, although its client does not know it.
     pub fn must_be_there(&self, id: u64, answered: Instant) -> bool {
-        let sent_ns = self.slot(id).sent_ns.load(Ordering::Relaxed);
-        sent_ns != UNKNOWN && answered + SLACK <= Instant::from_ns(sent_ns) + self.expiry
+        let slot = self.slot(id);
+        let sent_ns = slot.sent_ns.load(Ordering::Relaxed);
+        let is_of_it = slot.answered_ns.load(Ordering::Relaxed) & 1 == self.odd(id);
+        let is_known = sent_ns != UNKNOWN && is_of_it;
+        is_known && answered + SLACK <= Instant::from_ns(sent_ns) + self.expiry
     }
 
     /// True if a read of key `id` that was sent at `sent` must not have found it.
@@ -103,6 +108,11 @@ impl Lifetimes {
         let answered = Instant::from_ns(slot.answered_ns.load(Ordering::Relaxed));
         let is_known = slot.sent_ns.load(Ordering::Relaxed) != UNKNOWN;
         is_known && self.includes(id) && sent >= answered + self.expiry + SLACK
+    }
+
+    /// 1 for every second key that takes a slot, else 0.
+    const fn odd(&self, id: u64) -> u64 {
+        (id / self.slots.len() as u64) & 1
     }
 
     fn slot(&self, id: u64) -> &Stored {

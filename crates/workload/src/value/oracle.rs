@@ -27,11 +27,17 @@ struct State {
     issued: u32,
     /// The highest version that was certainly carried out.
     done: u32,
-    /// The number of unanswered writes of the last version; once it is at its maximum it stays
-    /// there.
+    /// The number of unanswered writes of the last version, up to [`UNCOUNTED`]; there it stays.
     open: u16,
+    /// True if the last write that was carried out was of an odd key of its slot.
+    odd: bool,
 }
 
+/// At this number of unanswered writes, counting ends. It leaves a bit for the key of a slot.
+const UNCOUNTED: u16 = u16::MAX >> 1;
+
+/// The bit of [`State::odd`].
+const ODD: u64 = 1 << 15;
 /// The bits of a version, as many as a value's proof has room for.
 const NUMBER_BITS: u32 = 24;
 const NUMBER_MAX: u32 = super::Version::NUMBER_MAX;
@@ -41,12 +47,15 @@ impl State {
         Self {
             issued: (bits >> (64 - NUMBER_BITS)) as u32,
             done: (bits >> 16) as u32 & NUMBER_MAX,
-            open: bits as u16,
+            open: bits as u16 & UNCOUNTED,
+            odd: bits & ODD != 0,
         }
     }
 
     const fn pack(self) -> u64 {
-        (self.issued as u64) << (64 - NUMBER_BITS) | (self.done as u64) << 16 | self.open as u64
+        let odd = if self.odd { ODD } else { 0 };
+        let done = (self.done as u64) << 16;
+        (self.issued as u64) << (64 - NUMBER_BITS) | done | odd | self.open as u64
     }
 
     /// The state after one more write is issued.
@@ -54,16 +63,16 @@ impl State {
         match self.open {
             0 if self.issued < NUMBER_MAX => Self { issued: self.issued + 1, open: 1, ..self },
             // Versions are used up: from here on none can be told apart.
-            0 => Self { open: u16::MAX, ..self },
-            open => Self { open: open.saturating_add(1), ..self },
+            0 => Self { open: UNCOUNTED, ..self },
+            open => Self { open: (open + 1).min(UNCOUNTED), ..self },
         }
     }
 
-    /// The state after one of the open writes is answered.
-    fn answer(self, done: bool) -> Self {
+    /// The state after one of the open writes, of an odd key of its slot or not, is answered.
+    fn answer(self, done: bool, odd: bool) -> Self {
         assert!(self.open > 0, "only an announced write is answered, and only once");
-        let open = if self.open == u16::MAX { u16::MAX } else { self.open - 1 };
-        Self { done: if done { self.issued } else { self.done }, open, ..self }
+        let open = if self.open == UNCOUNTED { UNCOUNTED } else { self.open - 1 };
+        if done { Self { done: self.issued, odd, open, ..self } } else { Self { open, ..self } }
     }
 }
 
@@ -102,13 +111,21 @@ impl Oracle {
     /// Reports that an announced write of key `id` was answered: it was carried out or, if not
     /// `done`, refused for good.
     pub fn answer(&self, id: u64, done: bool) {
-        self.change(id, |state| state.answer(done));
+        let odd = self.is_odd(id);
+        self.change(id, |state| state.answer(done, odd));
     }
 
     /// The oldest version that a read of key `id`, issued from now on, may return; a lower one is
-    /// stale. 0 if every version is allowed.
+    /// stale. 0 if every version is allowed, as for a key whose slot another one took whose write
+    /// was carried out, although its client does not know it.
     pub fn oldest(&self, id: u64) -> u32 {
-        self.state_of(id).map_or(0, |state| State::unpack(state.load(Ordering::Acquire)).done)
+        let state = self.state_of(id).map(|state| State::unpack(state.load(Ordering::Acquire)));
+        state.filter(|state| state.odd == self.is_odd(id)).map_or(0, |state| state.done)
+    }
+
+    /// True for every second key that takes a slot.
+    const fn is_odd(&self, id: u64) -> bool {
+        self.endless && id / self.keys % 2 == 1
     }
 
     /// Changes the state of a key and returns the new state.

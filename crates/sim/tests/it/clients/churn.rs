@@ -182,3 +182,28 @@ fn nobody_there_is_a_failure_with_every_connection_counted() {
 const fn ms(ms: u64) -> Instant {
     Instant::from_ns(ms * 1_000_000)
 }
+
+/// A winner that waits for its recache time was not seen by its deadline: its connection and its
+/// slot stayed until the run ended.
+#[test]
+fn a_call_that_times_out_while_it_is_held_ends_its_connection() {
+    let world = World::of(
+        "protocol=meta mix=recache=1 load=never keys=1000 calls=1 connections=8 threads=1 \
+         recache-time=2s timeout=1s duration=10s warmup=0s",
+    );
+    let rehearsal = world.seed(3).rehearse();
+    let measure = &churn(&rehearsal).measure;
+    // Eight slots, and a second for each connection.
+    assert!(measure.lost >= 64 && measure.abandoned <= 8, "{measure:?}");
+}
+
+/// All connections rest for longer than the timeout, which looked like a server that is gone.
+#[test]
+fn a_long_pause_after_replies_is_no_silent_server() {
+    let world = World::of(
+        "mix=get=1 rate=0 ops-max=20 connections=4 threads=1 depth=1 pause-after-reply=10s \
+         timeout=1s warmup=0s",
+    );
+    let record = world.seed(3).rehearse().record;
+    assert_eq!((record.totals.answered, record.partial), (20, false), "{:?}", record.ended_by);
+}

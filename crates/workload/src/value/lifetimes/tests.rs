@@ -22,6 +22,14 @@ fn between_certainly_there_and_certainly_gone_nothing_is_said() {
 }
 
 #[test]
+fn a_key_whose_slot_another_one_took_need_not_be_there() {
+    let lifetimes = Lifetimes::new(10, Span::from_s(10), Expiring::All, 1);
+    lifetimes.stored(3, ms(1_000), ms(1_500));
+    lifetimes.stored(13, ms(2_000), ms(2_500));
+    assert!(lifetimes.must_be_there(13, ms(3_000)) && !lifetimes.must_be_there(3, ms(3_000)));
+}
+
+#[test]
 fn a_part_of_the_keys_expires() {
     let some = Expiring::part(0.25);
     let count = (0..100_000).filter(|&id| some.includes(1, id)).count();

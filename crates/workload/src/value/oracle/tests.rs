@@ -7,10 +7,10 @@ use std::collections::VecDeque;
 #[test]
 fn states_keep_every_bit() {
     for state in [
-        State { issued: NUMBER_MAX, done: 0, open: 1 },
-        State { issued: 1, done: NUMBER_MAX, open: 0 },
-        State { issued: 0, done: 0, open: u16::MAX },
-        State { issued: 0x12_3456, done: 0x65_4321, open: 0x789a },
+        State { issued: NUMBER_MAX, done: 0, open: 1, odd: false },
+        State { issued: 1, done: NUMBER_MAX, open: 0, odd: true },
+        State { issued: 0, done: 0, open: UNCOUNTED, odd: false },
+        State { issued: 0x12_3456, done: 0x65_4321, open: 0x789a, odd: true },
     ] {
         assert_eq!(State::unpack(state.pack()), state);
     }
@@ -65,14 +65,27 @@ fn a_write_without_an_answer_keeps_its_version_for_ever() {
 
 #[test]
 fn the_last_version_is_kept_when_there_are_no_more() {
-    let mut state = State { issued: NUMBER_MAX - 1, done: NUMBER_MAX - 1, open: 0 };
-    state = state.issue().answer(true);
-    assert_eq!(state, State { issued: NUMBER_MAX, done: NUMBER_MAX, open: 0 });
+    let mut state = State { issued: NUMBER_MAX - 1, done: NUMBER_MAX - 1, ..State::default() };
+    state = state.issue().answer(true, false);
+    assert_eq!(state, State { issued: NUMBER_MAX, done: NUMBER_MAX, ..State::default() });
     for _ in 0..3 {
         state = state.issue();
         assert_eq!(state.issued, NUMBER_MAX);
-        state = state.answer(true);
+        state = state.answer(true, false);
     }
+}
+
+/// The write of a window's next object timed out and was carried out: its client reads the one
+/// before, which was called stale.
+#[test]
+fn a_key_whose_slot_another_one_took_is_not_stale() {
+    let oracle = Oracle::of_slots(10);
+    oracle.issue(3);
+    oracle.answer(3, true);
+    assert_eq!((oracle.oldest(3), oracle.issue(13)), (1, 2));
+    assert_eq!(oracle.oldest(3), 1, "it may not have been carried out");
+    oracle.answer(13, true);
+    assert_eq!((oracle.oldest(3), oracle.oldest(13)), (0, 2));
 }
 
 #[test]
