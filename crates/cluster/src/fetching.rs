@@ -176,8 +176,14 @@ impl<'a> Fetching<'a> {
         }
         self.send(peer, Asks::Welcome(Welcome { version: hello.version }));
         let left = hello.kept.into_iter().filter(|kept| kept.run.len() == RUN_BYTES);
-        let (name, left) = (printable(&hello.name, 64), left.take(COUNT_MAX).collect());
-        if let Some(at) = self.gone.iter().position(|gone| *gone == name) {
+        let left: VecDeque<KeptRecord> = left.take(COUNT_MAX).collect();
+        let name = printable(&hello.name, 64);
+        // Names need not differ: who has a record that was not offered before is another agent.
+        let is_known = left.iter().all(|kept| {
+            let record = (kept.run.clone(), kept.share);
+            self.asked.contains(&record) || self.missed.contains(&record)
+        });
+        if is_known && let Some(at) = self.gone.iter().position(|gone| *gone == name) {
             self.gone.swap_remove(at);
         }
         let (asked, assembly) = (Instant::now(), Assembly::default());

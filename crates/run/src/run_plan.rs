@@ -321,8 +321,10 @@ fn is_unserved(plan: &Plan, totals: &TallySum, passed: Span) -> bool {
     let sum = |of: fn(&Counters) -> u64| totals.segments.iter().map(of).sum::<u64>();
     let answered = sum(|counters| counters.answered + counters.failed + counters.late_replies);
     let broken = sum(|counters| counters.errors[ErrorClass::Protocol as usize]);
-    // What asks for no answer is not unserved because it has none.
-    let by_answers = ends_by_answers(plan) && sum(|counters| counters.unacknowledged) == 0;
+    // What asks for no answer is not unserved because it has none; what was lost asked for one.
+    let asked = sum(|counters| counters.lost + counters.timed_out) > 0;
+    let is_quiet = !asked && sum(|counters| counters.unacknowledged) > 0;
+    let by_answers = ends_by_answers(plan) && !is_quiet;
     let ended = if by_answers { totals.all_connections().lost } else { broken };
     // With several servers, another may only be slow.
     let patient = plan.servers.len() == 1 || passed > plan.timeout;

@@ -33,7 +33,8 @@ const KNOWN_PLACES: usize = 1 << 14;
 
 /// The place of a server's key; the same key of another server has another one.
 fn place_of(server: ServerId, key: u64) -> usize {
-    const APART: usize = 7919;
+    // The golden section of the places: however many servers there are, they lie far apart.
+    const APART: usize = 10_127;
     (key as usize).wrapping_add(usize::from(server.0).wrapping_mul(APART)) % KNOWN_PLACES
 }
 

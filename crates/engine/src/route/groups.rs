@@ -32,9 +32,9 @@ pub(crate) struct Groups {
     routes: Vec<Single>,
     /// The number of open connections of each group.
     open: Vec<u32>,
-    /// The group that a write, and one that a read tries first where several will do. They take
-    /// turns of their own: in a mix with a fixed order, each kind would always meet the same one.
-    turns: [usize; 2],
+    /// The group that each kind tries first where several will do. Kinds take turns of their own:
+    /// in a mix with a fixed order, each would always meet the same one.
+    turns: [usize; OpKind::COUNT],
     /// The connections that the present operation takes.
     aimed: Vec<ConnectionId>,
     /// Operations outstanding on all connections; at most the copies of one write.
@@ -64,7 +64,15 @@ impl Groups {
         // Clients start with different servers, so that they do not move in lockstep.
         let turn = client as usize % count;
         let aimed = Vec::with_capacity(count);
-        Self { roles, needs, routes, open: vec![0; count], turns: [turn; 2], aimed, outstanding: 0 }
+        Self {
+            roles,
+            needs,
+            routes,
+            open: vec![0; count],
+            turns: [turn; OpKind::COUNT],
+            aimed,
+            outstanding: 0,
+        }
     }
 
     #[cold]
@@ -141,14 +149,14 @@ impl Groups {
                     Replicate::All => self.aimed.extend(there),
                     Replicate::One => self.aimed.extend(there.take(1)),
                 }
-                self.turns[0] = self.turns[0].wrapping_add(1);
             }
             Roles::Servers { writers, copies } => {
                 let read = self.reader(op, writers, copies);
                 self.aimed.extend(read);
-                self.turns[1] = self.turns[1].wrapping_add(1);
             }
         }
+        let turn = &mut self.turns[op.kind.index()];
+        *turn = turn.wrapping_add(1);
         debug_assert!(self.aimed.len() <= self.routes.len(), "a server gets one copy of a write");
         &self.aimed
     }
@@ -157,7 +165,7 @@ impl Groups {
     fn first(&self, op: &Op, writers: usize, copies: Replicate) -> usize {
         match copies {
             Replicate::All => (op.key % writers as u64) as usize,
-            Replicate::One => self.turns[0] % writers,
+            Replicate::One => self.turns[op.kind.index()] % writers,
         }
     }
 
@@ -168,7 +176,8 @@ impl Groups {
         let all = self.routes.len();
         let any = |from: usize, to: usize, but: Option<usize>| {
             let count = to - from;
-            let groups = (0..count).map(|nth| from + (self.turns[1].wrapping_add(nth)) % count);
+            let turn = self.turns[op.kind.index()];
+            let groups = (0..count).map(|nth| from + turn.wrapping_add(nth) % count);
             let mut groups = groups.filter(|group| Some(*group) != but);
             groups.find_map(|group| self.routes[group].pick())
         };

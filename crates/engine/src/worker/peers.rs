@@ -142,7 +142,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 let seed = hash(self.facts.seed, Stream::RECACHE, entry.index);
                 let due = at + self.facts.recache_time.at(unit(seed));
                 self.connections[connection].hold(due, *follow_up);
-                self.agenda.arm(due, Timer::Held(connection));
+                // Under churn its deadline ends the connection; a timer behind that would stay.
+                if self.churn.is_none() || due < entry.intended + self.facts.timeout {
+                    self.agenda.arm(due, Timer::Held(connection));
+                }
                 self.arm_deadline(connection, entry.intended + self.facts.timeout);
                 true
             }

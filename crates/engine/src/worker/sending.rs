@@ -255,6 +255,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             // It leaves no operation in flight, but the connection has had its turn: its slot is
             // free again from now on.
             at_connection.free_since = at_connection.free_since.max(now);
+            if client.route.is_single() {
+                client.free_since = client.free_since.max(now);
+            }
             client.route.free(connection, 1);
             if self.outbox.out.is_full() {
                 self.flush();

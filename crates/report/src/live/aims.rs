@@ -1,6 +1,6 @@
 //! The goals of a run as they stand: the figure so far, and whether it meets the bound.
 
-use super::Live;
+use super::{Live, unanswered};
 use crate::number::NONE;
 use memtide_base::choice::RateUnit;
 use memtide_metrics::{Quantile, quantile};
@@ -66,11 +66,11 @@ fn figure(subject: Subject, live: &Live) -> Option<f64> {
             (length_s > 0.0).then(|| answered as f64 / length_s)
         }
         Subject::Errors => {
-            // Until a load ends, drops are those that --on-full asks for.
-            let left_out = live.counts.unacknowledged.saturating_add(live.counts.dropped);
-            let all = live.counts.settled.saturating_sub(left_out);
-            let bad = all.saturating_sub(live.counts.answered);
-            (all > 0).then(|| bad as f64 / all as f64)
+            let bad = unanswered(&live.counts);
+            let all = live.counts.answered.saturating_add(bad);
+            // Noreply operations alone: none of them can have an error.
+            let is_known = all > 0 || live.counts.unacknowledged > 0;
+            is_known.then(|| bad as f64 / all.max(1) as f64)
         }
         Subject::StartSkew => None,
     }

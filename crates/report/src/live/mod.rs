@@ -360,9 +360,11 @@ impl Live {
     }
 }
 
-/// Operations that ended without a good answer, though one was expected.
-fn unanswered(counts: &SettledCounts) -> u64 {
-    counts.settled.saturating_sub(counts.answered).saturating_sub(counts.unacknowledged)
+/// Operations that ended without a good answer, though one was expected. Until a load ends, drops
+/// are those that `--on-full` asks for.
+pub(crate) fn unanswered(counts: &SettledCounts) -> u64 {
+    let left_out = counts.unacknowledged.saturating_add(counts.dropped);
+    counts.settled.saturating_sub(counts.answered).saturating_sub(left_out)
 }
 
 /// How long the rest takes at the speed so far; empty before it is known.

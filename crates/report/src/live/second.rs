@@ -21,7 +21,7 @@ pub(crate) struct LiveSecond {
     /// Operations due per second; none in a closed loop, and where a backlog has no number.
     pub(crate) due_per_s: Option<f64>,
     pub(crate) answered_per_s: f64,
-    /// Operations that failed, timed out, were lost or dropped.
+    /// Operations that failed, timed out or were lost.
     pub(crate) unanswered: u64,
     pub(crate) counts: SettledCounts,
     /// 50th, 99th and 99.9th percentile of response times, in ns.

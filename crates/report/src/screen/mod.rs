@@ -6,10 +6,10 @@
 mod panels;
 mod plots;
 
-use crate::live::{Live, Suspect, time_word};
+use crate::live::{Live, Suspect, time_word, unanswered};
 use crate::number::{or_none, rate, time, whole};
 use memtide_base::worded;
-use memtide_record::{Grade, SettledCounts};
+use memtide_record::Grade;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -215,8 +215,7 @@ fn undone(live: &Live, view: &View) -> Vec<Span<'static>> {
     if let Some(age) = age {
         spans.push(Span::styled(format!("  backlog {}", time(age * 1e9)), view.alarm()));
     }
-    let SettledCounts { settled, answered, unacknowledged, .. } = live.counts;
-    let errors = settled.saturating_sub(answered).saturating_sub(unacknowledged);
+    let errors = unanswered(&live.counts);
     if errors > 0 {
         spans.push(Span::styled(format!("  {} not answered", whole(errors)), view.alarm()));
     }

@@ -75,14 +75,15 @@ fn one_copy_goes_to_each_writer_in_turn_and_reads_to_all() {
     assert_eq!(written, [0, 1, 0, 1]);
     let read: Vec<_> = (0..3).flat_map(|_| go(&mut route, OpKind::Get, 0)).collect();
     assert!([0, 1, 2].iter().all(|server| read.contains(server)), "{read:?}");
-    // Reads between writes took the turns of one of the two writers.
+    // Other kinds between its turns left each kind with one server.
     let mut mixed = servers(2, Replicate::One);
-    let mut written = Vec::new();
+    let (mut stored, mut deleted) = (Vec::new(), Vec::new());
     for _ in 0..4 {
-        written.extend(go(&mut mixed, OpKind::Set, 0));
+        stored.extend(go(&mut mixed, OpKind::Set, 0));
+        deleted.extend(go(&mut mixed, OpKind::Delete, 0));
         go(&mut mixed, OpKind::Get, 0);
     }
-    assert_eq!(written, [0, 1, 0, 1]);
+    assert_eq!((stored, deleted), (vec![0, 1, 0, 1], vec![0, 1, 0, 1]));
 }
 
 #[test]

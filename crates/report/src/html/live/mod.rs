@@ -10,7 +10,7 @@ use super::{SCRIPT, STYLE, shell};
 use crate::axis::{Axis, Scale};
 use crate::live::{
     AGENT_COLUMNS, HEAT_CELLS, KIND_COLUMNS, Live, LiveSecond, LiveStep, SERVER_COLUMNS,
-    STEP_COLUMNS, Suspect, heat_edge, time_word,
+    STEP_COLUMNS, Suspect, heat_edge, time_word, unanswered,
 };
 use crate::number::{or_none, percent, rate, seconds, time, whole};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -78,8 +78,7 @@ pub fn live_part(live: &Live) -> String {
 fn summary(live: &Live) -> Markup {
     let now = live.last();
     let [p50, p99, p999] = now.map_or([None; 3], |now| now.response);
-    let errors = live.counts.settled.saturating_sub(live.counts.answered);
-    let errors = errors.saturating_sub(live.counts.unacknowledged);
+    let errors = unanswered(&live.counts);
     let age = now.and_then(|now| now.under_way.oldest_due_s).map(|s| time(s * 1e9));
     let figures = [
         ("asked", or_none(now.and_then(|now| now.due_per_s).map(rate))),
