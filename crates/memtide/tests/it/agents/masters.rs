@@ -268,7 +268,7 @@ fn an_agent_that_is_interrupted_hands_over_what_it_has() {
     let (lab, peer) = (Lab::new("agent-interrupted"), Peer::memcached(""));
     let mut agents = lab.agents(2);
     let json = lab.path("run.json");
-    let words = "--rate 2k --duration 8s --mix get=1 --warmup 0";
+    let words = "--rate 2k --duration 12s --mix get=1 --warmup 0";
     let master = lab.start(&peer, "2", words, &json);
     peer.await_figure("cmd_get", 6_000);
     let leaver = agents.remove(1);
