@@ -4,7 +4,9 @@
 //! An interval is printed early and wide, and refused rarely: runs that underestimate their own
 //! scatter are the ones that would pass a strict refusal.
 
-use crate::law::{NORMAL_99, NORMAL_975, beta_quantile, student};
+use crate::law::{
+    NORMAL_99, NORMAL_975, NORMAL_995, NORMAL_9975, NORMAL_99875, beta_quantile, student,
+};
 use crate::longrun::LongRun;
 use memtide_metrics::{Histogram, Slice};
 use std::collections::BTreeMap;
@@ -43,16 +45,36 @@ pub struct Sample<'a> {
 pub enum Confidence {
     /// 95 of 100 do: for figures that are shown.
     P95,
-    /// 98 of 100 do: for the steps of a search, which looks at many.
+    /// 98 of 100 do: for the first step of a search at a rate.
     P98,
+    /// 99 of 100 do: for the second step there.
+    P99,
+    /// 99.5 of 100 do: for the third and fourth step there.
+    P99_5,
+    /// 99.75 of 100 do: for further steps there.
+    P99_75,
 }
 
 impl Confidence {
+    /// That of the step after `looks` earlier ones at the same rate. All steps of a rate together
+    /// are wrong about a figure's side in at most 2.5 of 100 cases, if there are at most eight.
+    pub const fn after(looks: u32) -> Self {
+        match looks {
+            0 => Self::P98,
+            1 => Self::P99,
+            2 | 3 => Self::P99_5,
+            _ => Self::P99_75,
+        }
+    }
+
     /// The fraction of intervals that do not hold the true value.
     const fn beyond(self) -> f64 {
         match self {
             Self::P95 => 0.05,
             Self::P98 => 0.02,
+            Self::P99 => 0.01,
+            Self::P99_5 => 0.005,
+            Self::P99_75 => 0.0025,
         }
     }
 
@@ -61,12 +83,34 @@ impl Confidence {
         match self {
             Self::P95 => NORMAL_975,
             Self::P98 => NORMAL_99,
+            Self::P99 => NORMAL_995,
+            Self::P99_5 => NORMAL_9975,
+            Self::P99_75 => NORMAL_99875,
         }
     }
 
     /// Student's quantile above which half of them lie.
     fn student(self, freedom: f64) -> f64 {
         student(self.beyond(), freedom)
+    }
+
+    /// Lower end of the interval of a share that was `share` of `count` independent operations.
+    /// Source: Clopper and Pearson, Biometrika 26 (1934).
+    pub(crate) fn share_low(self, share: f64, count: f64) -> f64 {
+        let with = share.clamp(0.0, 1.0) * count;
+        match with > 0.0 {
+            true => beta_quantile(self.beyond() / 2.0, with, count - with + 1.0),
+            false => 0.0,
+        }
+    }
+
+    /// Upper end of that interval.
+    pub(crate) fn share_high(self, share: f64, count: f64) -> f64 {
+        let with = share.clamp(0.0, 1.0) * count;
+        match with < count {
+            true => beta_quantile(1.0 - self.beyond() / 2.0, with + 1.0, count - with),
+            false => 1.0,
+        }
     }
 }
 
@@ -186,23 +230,30 @@ impl Sample<'_> {
         if let Some(refusal) = self.refusal() {
             return percentiles.iter().map(|_| Err(refusal)).collect();
         }
-        let all = Whole::of(self.slices);
-        let mut tail = Tail { effective: f64::INFINITY, inflation: 1.0 };
-        let mut of_median = f64::INFINITY;
-        let each = percentiles.iter().map(|&p| {
-            let count = self.count() as f64;
-            let long = LongRun::of(all.residuals(self.slices, p));
-            let mut inflation = (long.variance / (p * (1.0 - p) * count)).max(1.0);
-            let by_student = (confidence.student(long.freedom) / confidence.normal()).powi(2);
-            let mut narrowed = count / (inflation * by_student);
+        let each = self.effective(percentiles, confidence);
+        let of_median = each[0].plain;
+        let mut tail = f64::INFINITY;
+        let mut inflation = 1.0f64;
+        let count = self.count() as f64;
+        let ranks = percentiles.iter().zip(each).map(|(&p, mut of)| {
             if p >= TAIL {
-                (narrowed, inflation) = tail.limit(narrowed, inflation);
+                tail = tail.min(of.narrowed);
+                inflation = inflation.max(count / of.plain);
+                of = Effective { narrowed: tail, plain: count / inflation };
             }
-            let effective = count / inflation;
-            if p == 0.5 {
-                of_median = effective;
-            }
-            self.judged((p, confidence), (effective, narrowed), of_median)
+            self.judged(p, confidence, of, of_median)
+        });
+        ranks.collect()
+    }
+
+    /// Independent operations that would be as exact for each of `percentiles`.
+    pub(crate) fn effective(&self, percentiles: &[f64], confidence: Confidence) -> Vec<Effective> {
+        let (all, count) = (Whole::of(self.slices), self.count() as f64);
+        let each = percentiles.iter().map(|&p| {
+            let long = LongRun::of(all.residuals(self.slices, p));
+            let inflation = (long.variance / (p * (1.0 - p) * count)).max(1.0);
+            let by_student = (confidence.student(long.freedom) / confidence.normal()).powi(2);
+            Effective { plain: count / inflation, narrowed: count / (inflation * by_student) }
         });
         each.collect()
     }
@@ -211,8 +262,9 @@ impl Sample<'_> {
     /// their number is known, and from those of the median.
     fn judged(
         &self,
-        (p, confidence): (f64, Confidence),
-        (effective, narrowed): (f64, f64),
+        p: f64,
+        confidence: Confidence,
+        Effective { plain: effective, narrowed }: Effective,
         of_median: f64,
     ) -> Result<Ranks, Refusal> {
         let rare = p.min(1.0 - p) / p.max(1.0 - p);
@@ -287,11 +339,16 @@ impl Sample<'_> {
         if self.whole.count() == 0 {
             return Some(Refusal::Nothing);
         }
-        let held: u64 = self.slices.iter().fold(0, |sum, slice| sum.saturating_add(slice.count()));
-        match held == self.count() {
+        match self.holds_all() {
             false => Some(Refusal::Partial),
             true => (self.slices.len() < SLICES_MIN).then_some(Refusal::FewSlices),
         }
+    }
+
+    /// True if every operation is in a slice.
+    pub(crate) fn holds_all(&self) -> bool {
+        let held = self.slices.iter().fold(0u64, |sum, slice| sum.saturating_add(slice.count()));
+        held == self.count()
     }
 }
 
@@ -352,18 +409,13 @@ impl Whole {
     }
 }
 
-/// What the tail's percentiles may claim: no more than the one below each.
-struct Tail {
-    effective: f64,
-    inflation: f64,
-}
-
-impl Tail {
-    fn limit(&mut self, effective: f64, inflation: f64) -> (f64, f64) {
-        self.effective = self.effective.min(effective);
-        self.inflation = self.inflation.max(inflation);
-        (self.effective, self.inflation)
-    }
+/// Independent operations that would be as exact as those of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effective {
+    /// Their number.
+    pub(crate) plain: f64,
+    /// Their number with regard to how well it is known.
+    pub(crate) narrowed: f64,
 }
 
 /// The fractions below the two ends of percentile `p`'s interval for `count` independent

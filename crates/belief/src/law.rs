@@ -5,6 +5,13 @@ pub(crate) const NORMAL_975: f64 = 1.959_963_984_540_054;
 /// The normal distribution's 99 % quantile.
 pub(crate) const NORMAL_99: f64 = 2.326_347_874_040_841;
 
+/// The normal distribution's 99.5 % quantile.
+pub(crate) const NORMAL_995: f64 = 2.575_829_303_548_901;
+/// The normal distribution's 99.75 % quantile.
+pub(crate) const NORMAL_9975: f64 = 2.807_033_768_343_811;
+/// The normal distribution's 99.875 % quantile.
+pub(crate) const NORMAL_99875: f64 = 3.023_341_439_739_286;
+
 /// The bound beyond which, on both sides together, Student's distribution with `freedom` degrees of
 /// freedom, at least 1, has the part `beyond`.
 pub(crate) fn student(beyond: f64, freedom: f64) -> f64 {

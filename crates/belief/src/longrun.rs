@@ -12,6 +12,8 @@ const SLICES_MIN: usize = 32;
 const SIGNIFICANT: f64 = 1.2816;
 /// The largest correlation that is modelled.
 const CORRELATION_MAX: f64 = 0.9;
+/// Squares of residuals whose sum is no more than this are what rounding leaves of zeros.
+const ROUNDING: f64 = 1e-15;
 
 /// What the residuals of slices say about their sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +34,7 @@ impl LongRun {
         loop {
             let slices = residuals.len() as f64;
             let squares: f64 = residuals.iter().map(|d| d * d).sum();
-            if squares <= 0.0 {
+            if squares <= ROUNDING {
                 let freedom = (slices - 1.0).max(1.0);
                 return Self { variance: 0.0, freedom, freedom_plain: freedom, skew: 0.0 };
             }

@@ -37,6 +37,15 @@ pub struct Moments {
     pub sum_squares: u128,
 }
 
+/// Values above a bound; those in the bound's own bucket may be on either side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Above {
+    /// Values in buckets that lie above it.
+    pub surely: u64,
+    /// Values in buckets that reach above it.
+    pub possibly: u64,
+}
+
 impl Moments {
     /// The moments of a distribution without values.
     pub const EMPTY: Self =
@@ -144,6 +153,23 @@ impl<C: Count> Histogram<C> {
     /// value, and the first value above it. `None` if fewer than `rank` values were recorded.
     pub fn edges_at_rank(&self, rank: u64) -> Option<(u64, u64)> {
         self.buckets.edges_at_rank(rank.max(1))
+    }
+
+    /// How many values are above `bound`, as far as the buckets tell.
+    pub fn above(&self, bound: f64) -> Above {
+        let mut above = Above::default();
+        for (edges, count) in self.buckets.ranges() {
+            above.surely += if edges.start as f64 > bound { count } else { 0 };
+            above.possibly += if (edges.end - 1) as f64 > bound { count } else { 0 };
+        }
+        // The exact extremes know more than their buckets.
+        if self.moments.max as f64 <= bound {
+            above.possibly = 0;
+        }
+        if self.moments.count > 0 && self.moments.min as f64 > bound {
+            above.surely = above.possibly;
+        }
+        above
     }
 
     /// True if the buckets hold as many values as the moments count.

@@ -20,7 +20,7 @@ pub mod histogram;
 pub use absence::{Absence, Absences, Returns};
 pub use churn::{Churn, ChurnCounters, ChurnFate};
 pub use counter::{Counters, DatagramClass, ErrorClass, Fate, ReplyClass, VerifyClass};
-pub use histogram::Histogram;
+pub use histogram::{Above, Histogram};
 pub use interval::{Answer, Tally, TallySum, UnansweredCount};
 pub use mismatch::{Mismatch, Mismatches};
 pub use series::{Row, Series};

@@ -6,6 +6,7 @@ use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use std::io::Read;
+use std::ops::Range;
 
 /// The largest distinguished value: one hour, in nanoseconds.
 pub(super) const VALUE_MAX: u64 = 3_600_000_000_000;
@@ -130,6 +131,15 @@ impl<C: Count> Buckets<C> {
         (first..).zip(counts).filter(|&(_, count)| count > 0).map(|(index, count)| {
             let (smallest, width) = range(index);
             (smallest + width / 2, count)
+        })
+    }
+
+    /// The buckets in use, ascending: the range of the bucket's values, and its count.
+    pub(super) fn ranges(&self) -> impl Iterator<Item = (Range<u64>, u64)> + '_ {
+        let counts = self.counts.iter().map(|&count| count.into()).enumerate();
+        counts.filter(|(_, count)| *count > 0).map(|(index, count)| {
+            let (smallest, width) = range(index);
+            (smallest..smallest + width, count)
         })
     }
 
