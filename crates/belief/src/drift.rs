@@ -100,6 +100,27 @@ impl Drift {
     }
 }
 
+/// The parts of a run that are compared to find growth.
+const PARTS: usize = 8;
+
+/// The mean times of the first and the last eighth of a run, in ns, if every eighth has a longer
+/// mean than the one before it: a queue that grows all the time. None if not.
+pub fn growth(slices: &[Slice]) -> Option<[f64; 2]> {
+    let count = slices.len();
+    if count < 2 * PARTS {
+        return None;
+    }
+    let means = (0..PARTS).map(|part| {
+        let part = &slices[part * count / PARTS..(part + 1) * count / PARTS];
+        let answered: u64 = part.iter().map(|slice| slice.answered).sum();
+        let sum: u128 = part.iter().map(|slice| slice.sum_ns).sum();
+        sum as f64 / answered as f64
+    });
+    // Without an answer there is no mean, and nothing is longer than that.
+    let means: Vec<f64> = means.collect();
+    means.is_sorted_by(|one, next| one < next).then(|| [means[0], means[PARTS - 1]])
+}
+
 /// True if what is left of `values` without their trend shows no correlation of neighbours.
 fn are_independent(values: &[f64], slope: f64) -> bool {
     let n = values.len() as f64;

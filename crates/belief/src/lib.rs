@@ -19,7 +19,7 @@ pub mod interval;
 mod longrun;
 mod law;
 
-pub use drift::Drift;
+pub use drift::{Drift, growth};
 pub use grade::Grade;
 pub use interval::{Confidence, Interval, Ranks, Refusal, Sample};
 pub use own::Own;

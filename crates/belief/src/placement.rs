@@ -103,16 +103,19 @@ impl Sample<'_> {
         let placed = shares.placed(p, effective.of_share, confidence);
         let needed = if placed.side == Some(Side::Below) { BELOW_MIN } else { ABOVE_MIN };
         let is_long = effective.of_median >= needed;
+        // A longer run that says enough about the share must also be long enough at all.
+        let longer = placed.longer.map(|by| by.max(BELOW_MIN / effective.of_median));
         if is_long && !bound.drifts {
-            let longer = placed.longer.map(|by| by.max(BELOW_MIN / effective.of_median));
             return Placement { longer, ..placed };
         }
         let moved = if is_long { [0.0; 2] } else { [MOVED_BELOW, MOVED_ABOVE] };
         let side = self.place_parts(p, bound, confidence, moved).side;
         let by_own = placed.by_own || side == Some(Side::Above) && without_own <= 1.0 - p;
         let side = side.filter(|side| !by_own && (!is_long || placed.side == Some(*side)));
-        let longer = (side.is_none() && !bound.drifts).then(|| needed / effective.of_median);
-        Placement { side, share: None, longer: longer.filter(|by| *by > 1.0), by_own }
+        let of_median = needed / effective.of_median;
+        let longer = longer.unwrap_or(0.0).max(of_median);
+        let is_open = side.is_none() && !by_own && !bound.drifts && longer > 1.0;
+        Placement { side, share: None, longer: is_open.then_some(longer), by_own }
     }
 
     /// The side of `bound` on which the mean of answered operations lies.
@@ -137,8 +140,11 @@ impl Sample<'_> {
     /// allows, because rare operations say little about how they depend on each other.
     fn effective_of(&self, p: f64, below: f64, confidence: Confidence) -> Effective {
         let count = self.count() as f64;
-        if self.slices.len() < SLICES_MIN || !self.holds_all() {
+        if self.slices.is_empty() {
             return Effective { of_share: count, of_median: count };
+        }
+        if self.slices.len() < SLICES_MIN || !self.holds_all() {
+            return Effective { of_share: 1.0, of_median: 1.0 };
         }
         let last = below.min(p).clamp(1e-6, 1.0 - 1e-9);
         let links = CHAIN.into_iter().filter(|link| *link < last);

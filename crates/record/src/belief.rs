@@ -8,6 +8,7 @@ mod drift;
 mod eighths;
 mod figure;
 mod judged;
+mod placed;
 
 pub use figure::{Channel, GradedFigure, LATE, Ranged};
 pub use judged::joined;

@@ -1,5 +1,5 @@
-//! Judges goals by a record: met, missed, or undecided if the sample is too small or the range in
-//! which the figure lies holds the bound.
+//! Judges goals by a record: met, missed, or undecided if the run does not tell on which side of
+//! its bound the figure lies.
 //!
 //! Uses only what the record contains, so that a merged record is judged like that of one run.
 
@@ -7,13 +7,14 @@ use crate::record::{Distribution, GoalRecord, GoalResult, Record};
 use crate::warning::exact_percent;
 use memtide_base::choice::RateUnit;
 use memtide_base::{Rate, units};
+use memtide_belief::{Confidence, Placement, Side};
 use memtide_metrics::{Quantile, quantile};
 use memtide_scenario::{Goal, Kind, Measure, Relation, Subject};
 
 /// Result of each of `goals`, judged by the counts, times and rates of `record`.
 pub fn judge(goals: &[Goal], record: &Record) -> Vec<GoalRecord> {
     let each = goals.iter().map(|goal| {
-        let (result, measured, why) = judgement(goal, record);
+        let Judgement { result, measured, why } = judgement(goal, record);
         GoalRecord { goal: goal.to_string(), result, measured, why }
     });
     each.collect()
@@ -69,63 +70,113 @@ pub fn figure_word(subject: Subject, figure: f64, unit: RateUnit) -> String {
     }
 }
 
-type Judgement = (GoalResult, Option<f64>, String);
+/// What a record says about one goal.
+struct Judgement {
+    result: GoalResult,
+    measured: Option<f64>,
+    why: String,
+}
 
 fn judgement(goal: &Goal, record: &Record) -> Judgement {
     // The bound of a rate counts what the rate of the scenario counts.
     let unit = record.plan.unit();
-    let (met, figure, why) = match measured(goal.subject, record, unit) {
-        Measured::Missing(why) => return (GoalResult::Undecided, None, why),
-        Measured::Known(figure) => {
-            let why = format!("it was {}", figure_word(goal.subject, figure, unit));
-            let met = goal.relation.holds(figure, goal.bound);
-            if let Some(range) = straddled(goal, record) {
-                let [low, high] = range.map(|end| figure_word(goal.subject, end, unit));
-                let why = format!("{why}, and may have been from {low} to {high}");
-                return (GoalResult::Undecided, Some(figure), why);
-            }
-            if let Some(unknown) = unranged(goal, record) {
-                let why = format!("{why}, and how far that holds is unknown: {unknown}");
-                return (GoalResult::Undecided, Some(figure), why);
-            }
-            (met, Some(figure), why)
+    let measured = measured(goal.subject, record, unit);
+    let figure = if let Measured::Known(figure) = measured { Some(figure) } else { None };
+    let by_side = placed(goal, record, Confidence::P95);
+    let was = match (&measured, by_side) {
+        (Measured::Known(figure), _) => {
+            format!("it was {}", figure_word(goal.subject, *figure, unit))
         }
+        (Measured::Unanswered, _) => {
+            "it falls among the operations that were not answered".to_owned()
+        }
+        (Measured::Missing(_), Some(Placement { side: Some(Side::Above), .. })) => {
+            format!("more operations took longer than {} than may", bound_word(goal, unit))
+        }
+        (Measured::Missing(_), Some(Placement { side: Some(Side::Below), .. })) => {
+            format!("fewer operations took longer than {} than may", bound_word(goal, unit))
+        }
+        (Measured::Missing(why), _) => why.clone(),
+    };
+    let (result, why) = match (by_side, measured) {
+        (Some(placement), measured) => {
+            let is_known = !matches!(measured, Measured::Missing(_));
+            let why = open_reason(goal, record, &placement).filter(|_| is_known);
+            (result_of(goal, &placement), why)
+        }
+        (None, Measured::Missing(_)) => (GoalResult::Undecided, None),
+        (None, Measured::Known(figure)) => by_value(goal, record, figure),
         // The figure is larger than every measured time.
-        Measured::Unanswered => {
-            let why = "it falls among the operations that were not answered".to_owned();
-            (matches!(goal.relation, Relation::Greater | Relation::GreaterEq), None, why)
+        (None, Measured::Unanswered) => {
+            let holds = matches!(goal.relation, Relation::Greater | Relation::GreaterEq);
+            (if holds { GoalResult::Met } else { GoalResult::Missed }, None)
         }
     };
-    (if met { GoalResult::Met } else { GoalResult::Missed }, figure, why)
+    let why = why.map_or(was.clone(), |why| format!("{was}{why}"));
+    Judgement { result, measured: figure, why }
 }
 
-/// The range of the goal's figure, in the goal's unit, if the goal holds at one of its ends alone.
+/// Result of a goal for a figure on this side of its bound.
+pub fn result_of(goal: &Goal, placement: &Placement) -> GoalResult {
+    let is_upper = matches!(goal.relation, Relation::Less | Relation::LessEq);
+    match placement.side {
+        None => GoalResult::Undecided,
+        Some(side) if (side == Side::Below) == is_upper => GoalResult::Met,
+        Some(_) => GoalResult::Missed,
+    }
+}
+
+/// The side of a goal's bound on which its time lies, with this confidence; none of what is no time
+/// or has no interval.
+pub fn placed(goal: &Goal, record: &Record, confidence: Confidence) -> Option<Placement> {
+    let Subject::Response { kind, measure } = goal.subject else { return None };
+    record.placed(kind, measure, goal.bound, confidence)
+}
+
+/// Result of a goal by its figure, and by the range of a rate.
+fn by_value(goal: &Goal, record: &Record, figure: f64) -> (GoalResult, Option<String>) {
+    let met = goal.relation.holds(figure, goal.bound);
+    let result = if met { GoalResult::Met } else { GoalResult::Missed };
+    let Some(range) = straddled(goal, record) else { return (result, None) };
+    let unit = record.plan.unit();
+    let [low, high] = range.map(|end| figure_word(goal.subject, end, unit));
+    (GoalResult::Undecided, Some(format!(", and may have been from {low} to {high}")))
+}
+
+/// Why a goal on a time is undecided, as the end of a clause; none if it is decided.
+fn open_reason(goal: &Goal, record: &Record, placement: &Placement) -> Option<String> {
+    let Subject::Response { measure, .. } = goal.subject else { return None };
+    let Placement { side, share, by_own, .. } = *placement;
+    let bound = bound_word(goal, record.plan.unit());
+    let fractions = |of: f64| exact_percent(of);
+    match (side, share, measure) {
+        (Some(_), ..) => None,
+        _ if by_own => Some(", and memtide's own delay may be the reason".to_owned()),
+        (None, Some([low, high]), Measure::Percentile(percent)) => {
+            let [low, high, may] = [low, high, 1.0 - percent / 100.0].map(fractions);
+            Some(format!(
+                "; between {low} and {high} of the operations took over {bound} ({may} may)"
+            ))
+        }
+        _ => {
+            Some(", and how far that holds is unknown: operations depend on each other".to_owned())
+        }
+    }
+}
+
+/// The bound of a goal for people.
+fn bound_word(goal: &Goal, unit: RateUnit) -> String {
+    figure_word(goal.subject, goal.bound, unit)
+}
+
+/// The range of a rate, in the goal's unit, if the goal holds at one of its ends alone.
 fn straddled(goal: &Goal, record: &Record) -> Option<[f64; 2]> {
-    let figure = record.figure_of(goal.subject)?;
-    let each = match goal.subject {
-        // The range counts operations, and the bound what the rate of the scenario counts.
-        Subject::Rate => record.achieved().per_s / figure.value?,
-        _ => 1.0,
-    };
+    let figure = record.figure_of(goal.subject).filter(|_| goal.subject == Subject::Rate)?;
+    // The range counts operations, and the bound what the rate of the scenario counts.
+    let each = record.achieved().per_s / figure.value?;
     let range = figure.range?.map(|end| end * each);
     let [low, high] = range.map(|end| goal.relation.holds(end, goal.bound));
     (low != high).then_some(range)
-}
-
-/// Why the goal's time has no range although slices were kept, unless already the shortest and the
-/// longest time decide the goal.
-fn unranged(goal: &Goal, record: &Record) -> Option<String> {
-    let Subject::Response { kind, measure } = goal.subject else { return None };
-    if measure == Measure::Max || !record.has_slices() {
-        return None;
-    }
-    let figure = record.response_figure(kind, measure)?;
-    let times = record.response.get(&kind)?;
-    let longest = if times.unanswered > 0 { f64::INFINITY } else { times.max_ns? as f64 };
-    let ends = [times.min_ns? as f64, longest];
-    let [low, high] = ends.map(|ns| goal.relation.holds(ns, goal.bound));
-    (figure.range.is_none() && low != high)
-        .then(|| figure.reason.unwrap_or_else(|| "there are too few operations".to_owned()))
 }
 
 fn response(kind: Kind, measure: Measure, record: &Record) -> Measured {

@@ -22,6 +22,7 @@ use crate::failure::{Failure, Fault};
 use crate::lower::{Lowered, Surroundings, document, lower_step};
 use crate::observer::Observer;
 use memtide_base::{Rate, Span};
+use memtide_belief::Confidence;
 use memtide_record::steps::{Conclusion, LostAgent, Step, StepRole, StepsEnd};
 use memtide_record::{CheckKind, CheckResult, EndedBy, Event, Exit, Record, StepBegun};
 use memtide_scenario::{Problem, Scenario};
@@ -106,6 +107,7 @@ pub fn steps(
     let mut values_wrong = false;
     let mut lost = Vec::new();
     let mut rest = Span::ZERO;
+    let mut looks = Looks::default();
     let mut decision = course.first();
     let concluded = loop {
         let trial = match decision {
@@ -145,7 +147,7 @@ pub fn steps(
         values_wrong |= record.phases.verification().wrong() > 0;
         rest = rest_after(&record);
         assert!(rest <= REST_MAX, "a rest is bounded");
-        let result = result(trial, plan, &record);
+        let result = result(trial, looks.confidence(trial), plan, &record);
         let figure_ns = plan.aim.figure_ns(&record);
         let step = Step { figure_ns, ..step_of(begun, &result, bracket, record) };
         observer.on(&Event::StepDone(Box::new(step)));
@@ -157,6 +159,31 @@ pub fn steps(
     let conclusion = Conclusion { exit, lost, command, ..conclusion };
     observer.on(&Event::StepsDone(conclusion.clone()));
     StepsOutcome { conclusion, failure }
+}
+
+/// How often a search looked at each rate. With each look a wrong decision becomes less likely, so
+/// that all looks at a rate together are wrong as rarely as one run.
+#[derive(Default)]
+struct Looks(Vec<(Rate, u32)>);
+
+impl Looks {
+    /// The confidence with which a step is judged. The steps of a scan are runs of their own.
+    fn confidence(&mut self, trial: Trial) -> Confidence {
+        if trial.role == StepRole::Scan {
+            return Confidence::P95;
+        }
+        let Self(all) = self;
+        match all.iter_mut().find(|(rate, _)| *rate == trial.rate) {
+            Some((_, looks)) => {
+                *looks += 1;
+                Confidence::after(*looks)
+            }
+            None => {
+                all.push((trial.rate, 0));
+                Confidence::after(0)
+            }
+        }
+    }
 }
 
 /// Adds to `known` the agents that are lost since step `step`.
@@ -229,7 +256,12 @@ fn step_task(plan: &StepsPlan<'_>, number: u32, Trial { rate, longer, .. }: Tria
 const SHORT_MAX: f64 = 0.05;
 
 /// The result of a step's record for a course.
-fn result(trial: Trial, plan: &StepsPlan<'_>, record: &Record) -> StepResult {
+fn result(
+    trial: Trial,
+    confidence: Confidence,
+    plan: &StepsPlan<'_>,
+    record: &Record,
+) -> StepResult {
     let rate = trial.rate;
     let of = |record: &Record| match rate.per_s > 0.0 {
         true => record.achieved(),
@@ -245,11 +277,13 @@ fn result(trial: Trial, plan: &StepsPlan<'_>, record: &Record) -> StepResult {
     // A window that operations end has one gap less than operations.
     let by_chance = four_sigma.max(1.0 / expected);
     let behind = achieved < asked * (1.0 - SHORT_MAX.max(by_chance));
-    let goal = plan.aim.judge(&plan.scenario.goals, record);
-    let Reach { off, high_ns, pause_ns } = plan.aim.reach(&plan.scenario.goals, record);
+    let goals = &plan.scenario.goals;
+    let goal = plan.aim.judge(goals, record, confidence);
+    let Reach { off, high_ns, pause_ns, longer: longer_by } =
+        plan.aim.reach(goals, record, confidence);
     let spoilt = behind && was_busy(record);
     let longer = trial.longer;
-    StepResult { rate, achieved, goal, behind, spoilt, longer, off, high_ns, pause_ns }
+    StepResult { rate, achieved, goal, behind, spoilt, longer, off, high_ns, pause_ns, longer_by }
 }
 
 /// True if a worker of memtide had no CPU time left, or waited for it: what was not sent then says

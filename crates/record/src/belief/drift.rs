@@ -8,7 +8,7 @@ use memtide_scenario::Measure;
 
 impl Drifting {
     /// The figure whose trend tells about `measure`: of the percentiles, that below or at it.
-    fn beside(measure: Option<Measure>) -> Option<Self> {
+    pub(super) fn beside(measure: Option<Measure>) -> Option<Self> {
         match measure {
             None => Some(Self::Rate),
             Some(Measure::Percentile(percent)) if percent < 99.0 => Some(Self::P50),

@@ -219,7 +219,7 @@ fn a_precision_is_not_reached_by_a_window_that_is_much_wider_than_asked() {
 
 /// The grade said no, and the goal was met by the value alone.
 #[test]
-fn a_goal_about_a_figure_without_a_range_is_undecided_unless_all_times_decide_it() {
+fn a_goal_about_a_figure_without_a_range_is_decided_by_a_bound_that_is_far_away() {
     let mut record = in_stretches(0.16);
     assert_eq!(figure(&record, 50.0).range, None);
     let result = |record: &Record, goal: &str| {
@@ -235,8 +235,8 @@ fn a_goal_about_a_figure_without_a_range_is_undecided_unless_all_times_decide_it
     }
     let all = record.response.get_mut(&Kind::All).unwrap();
     (all.count, all.unanswered) = (all.count + 10, 10);
-    assert_eq!(result(&record, "all.p50<1ms"), GoalResult::Undecided, "some may have been longer");
-    assert_eq!(result(&record, "all.p50>1us"), GoalResult::Met);
+    let partial = GoalResult::Undecided;
+    assert_eq!(result(&record, "all.p50<1ms"), partial, "the slices do not hold all");
 }
 
 /// `--errors-max` counted fewer operations than the goal about errors that sets it.

@@ -3,8 +3,9 @@
 use memtide_belief::Confidence;
 use memtide_metrics::Histogram;
 use memtide_metrics::summary::rank;
+use memtide_record::judge::{placed, result_of};
 use memtide_record::{Distribution, GoalRecord, GoalResult, Ranged, Record};
-use memtide_scenario::{Goal, Kind, Measure, Relation, Subject};
+use memtide_scenario::{Goal, Kind, Measure, Subject};
 use std::collections::BTreeMap;
 use std::iter;
 
@@ -46,18 +47,23 @@ pub enum Time {
 }
 
 impl Aim {
-    /// Result for a run with these goals; none without goals.
-    pub(super) fn judge(&self, goals: &[Goal], record: &Record) -> Option<GoalResult> {
+    /// Result for a run with these goals, with this confidence; none without goals.
+    pub(super) fn judge(
+        &self,
+        goals: &[Goal],
+        record: &Record,
+        confidence: Confidence,
+    ) -> Option<GoalResult> {
         match self {
             Self::Goals => {
                 let each = goals.iter().zip(&record.goals);
-                each.map(|(goal, judged)| judge(goal, judged, record.judged())).max_by_key(
-                    |result| match result {
-                        GoalResult::Met => 0,
-                        GoalResult::Undecided => 1,
-                        GoalResult::Missed => 2,
-                    },
-                )
+                let each =
+                    each.map(|(goal, judged)| judge(goal, judged, record.judged(), confidence));
+                each.max_by_key(|result| match result {
+                    GoalResult::Met => 0,
+                    GoalResult::Undecided => 1,
+                    GoalResult::Missed => 2,
+                })
             }
             Self::AtMost { measured, bound_ns } => Some(match measured.figure_ns(record) {
                 Some(ns) if ns <= *bound_ns => GoalResult::Met,
@@ -67,8 +73,8 @@ impl Aim {
         }
     }
 
-    /// What stands in the way of a decision about these goals.
-    pub(super) fn reach(&self, goals: &[Goal], record: &Record) -> Reach {
+    /// What stands in the way of a decision about these goals with this confidence.
+    pub(super) fn reach(&self, goals: &[Goal], record: &Record, confidence: Confidence) -> Reach {
         if *self != Self::Goals {
             return Reach::default();
         }
@@ -83,11 +89,14 @@ impl Aim {
         let off = |(goal, range): (&Goal, Ranged)| {
             [range.own_low, range.high].map(|end| (end / goal.bound).ln())
         };
+        let placed = goals.iter().filter_map(|goal| placed(goal, record, confidence));
+        let longer = placed.filter_map(|it| it.longer);
         let nearest = ranges().map(off).max_by(|one, other| one[1].total_cmp(&other[1]));
         Reach {
             off: nearest.filter(|ends| ends.iter().all(|end| end.is_finite())),
             high_ns: ranges().next().map(|(_, range)| range.high),
             pause_ns: longest.filter(|_| ranges().any(hides)).map(|ns| ns as f64),
+            longer: longer.reduce(f64::max),
         }
     }
 
@@ -101,34 +110,16 @@ impl Aim {
     }
 }
 
-/// Result of one goal: met or missed if the figure's interval of 98 % lies on one side of its
-/// bound, the upper side without what memtide itself may have added. With too few operations, the
-/// goal is met if even the longest kept the bound, and missed if even the shortest did not, because
-/// no percentile can lie beyond them. What has no interval is decided by its value.
-fn judge(goal: &Goal, judged: &GoalRecord, record: &Record) -> GoalResult {
-    let holds = |ns: f64| goal.relation.holds(ns, goal.bound);
-    let Subject::Response { kind, measure } = goal.subject else { return by_value(goal, judged) };
-    let upper = matches!(goal.relation, Relation::Less | Relation::LessEq);
-    if let (Some(times), true) = (record.response.get(&kind), upper) {
-        let longest = times.max_ns.filter(|_| times.unanswered == 0);
-        if longest.is_some_and(|ns| holds(ns as f64)) {
-            return GoalResult::Met;
-        }
-        let is_percentile = matches!(measure, Measure::Percentile(_));
-        if is_percentile && times.min_ns.is_some_and(|ns| !holds(ns as f64)) {
-            return GoalResult::Missed;
-        }
+/// Result of one goal: met or missed if the step tells on which side of its bound the figure lies.
+/// What is no time is decided as in the record. A server that carries less than is due misses every
+/// goal on a time: its queue would grow without end.
+fn judge(goal: &Goal, judged: &GoalRecord, record: &Record, confidence: Confidence) -> GoalResult {
+    if matches!(goal.subject, Subject::Response { .. }) && record.overload().is_some() {
+        return GoalResult::Missed;
     }
-    match range(goal, record) {
-        Some(Ranged { high, own_low, .. }) => match [own_low, high].map(holds) {
-            [true, true] => GoalResult::Met,
-            [false, false] => GoalResult::Missed,
-            _ => GoalResult::Undecided,
-        },
-        // A percentile among the unanswered operations is larger than any bound.
-        None if measure == Measure::Max || !record.has_slices() => by_value(goal, judged),
-        None if judged.measured.is_none() => judged.result,
-        None => GoalResult::Undecided,
+    match placed(goal, record, confidence) {
+        Some(placement) => result_of(goal, &placement),
+        None => by_value(goal, judged),
     }
 }
 
@@ -158,6 +149,8 @@ pub(super) struct Reach {
     /// The longest delay of memtide's own, in ns, if a goal would be missed without what it may
     /// have added.
     pub(super) pause_ns: Option<f64>,
+    /// How much longer a step would probably decide all goals; none if that is unknown.
+    pub(super) longer: Option<f64>,
 }
 
 impl Measured {

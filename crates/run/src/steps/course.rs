@@ -59,14 +59,25 @@ pub struct StepResult {
     pub high_ns: Option<f64>,
     /// The longest delay of memtide's own, in ns, if it is why the goals are undecided.
     pub pause_ns: Option<f64>,
+    /// How much longer a step would probably decide the goals, as a factor; none if unknown.
+    pub longer_by: Option<f64>,
 }
 
 impl StepResult {
     /// The result of a step that achieved its rate and was not judged.
     pub fn of(Trial { rate, longer, .. }: Trial) -> Self {
-        let (goal, off, high_ns, pause_ns) = (None, None, None, None);
-        let (behind, spoilt) = (false, false);
-        Self { rate, achieved: rate, goal, behind, spoilt, longer, off, high_ns, pause_ns }
+        Self {
+            rate,
+            achieved: rate,
+            goal: None,
+            behind: false,
+            spoilt: false,
+            longer,
+            off: None,
+            high_ns: None,
+            pause_ns: None,
+            longer_by: None,
+        }
     }
 
     /// True if the step succeeded. An undecided goal is not met, and a step that fell behind its

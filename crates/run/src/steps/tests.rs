@@ -147,7 +147,7 @@ fn a_step_is_behind_by_more_than_its_arrivals_explain() {
         let trial = Trial { rate, role: StepRole::Scan, longer: 1 };
         let of_record = RateRecord { achieved_per_s, ..RateRecord::default() };
         let record = Record { measured_s: 1.0, rate: of_record, ..Record::default() };
-        result(trial, &plan(&scenario), &record).behind
+        result(trial, Confidence::P98, &plan(&scenario), &record).behind
     };
     // 4 σ of 100 operations are 40 with Poisson arrivals, 23 with uniform and 0 with fixed gaps.
     for (arrival, least) in [("poisson", 60.0), ("uniform", 77.0), ("fixed", 95.0)] {

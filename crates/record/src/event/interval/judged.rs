@@ -7,8 +7,7 @@ use crate::record::{
 };
 use memtide_base::Span;
 use memtide_base::choice::RateUnit;
-use memtide_metrics::summary::samples_needed;
-use memtide_scenario::{Goal, Measure, Subject};
+use memtide_scenario::{Goal, Subject};
 
 /// Time at the beginning of a load in which no condition aborts it.
 const GRACE: Span = Span::from_s(5);
@@ -23,9 +22,8 @@ impl Interval {
             return None;
         }
         let record = self.as_record(conditions, timeout);
-        let judged = conditions.iter().zip(judge(conditions, &record));
-        let mut enough = judged.filter(|(condition, _)| !has_too_few(condition, &record));
-        let (_, met) = enough.find(|(_, condition)| condition.result == GoalResult::Met)?;
+        let judged = judge(conditions, &record);
+        let met = judged.into_iter().find(|condition| condition.result == GoalResult::Met)?;
         Some(Aborted {
             condition: met.goal,
             measured: met.measured,
@@ -73,15 +71,4 @@ impl Interval {
             ..Record::default()
         }
     }
-}
-
-/// True if a second has too few operations for the percentile of a condition, also if none of them
-/// was answered.
-fn has_too_few(condition: &Goal, record: &Record) -> bool {
-    let Subject::Response { kind, measure: Measure::Percentile(percent) } = condition.subject
-    else {
-        return false;
-    };
-    let times = record.response.get(&kind);
-    times.is_some_and(|times| times.count < samples_needed(percent / 100.0))
 }

@@ -22,30 +22,35 @@ fn goals(words: &[&str], record: &mut Record) -> Vec<Goal> {
     goals
 }
 
+fn judged(goals: &[Goal], record: &Record) -> Option<GoalResult> {
+    Aim::Goals.judge(goals, record, Confidence::P98)
+}
+
 #[test]
 fn all_goals_must_be_met() {
     let mut record = record(1_000, 0);
     for (words, result) in [
-        (&["get.p50<501ms", "all.mean<1s"][..], Some(GoalResult::Met)),
-        (&["get.p50<501ms", "all.mean<1ms"], Some(GoalResult::Missed)),
-        (&["get.p99.99<900ms"], Some(GoalResult::Undecided)),
-        (&["get.p99.99<900ms", "all.mean<1ms"], Some(GoalResult::Missed)),
+        (&["get.p50<600ms", "all.mean<1s"][..], Some(GoalResult::Met)),
+        (&["get.p50<600ms", "all.mean<1ms"], Some(GoalResult::Missed)),
+        (&["get.p99.99<900ms"], Some(GoalResult::Missed)),
+        (&["get.p99.99<2s"], Some(GoalResult::Undecided)),
+        (&["get.p99.99<2s", "all.mean<1ms"], Some(GoalResult::Missed)),
         (&[], None),
     ] {
         let goals = goals(words, &mut record);
-        assert_eq!(Aim::Goals.judge(&goals, &record), result, "{words:?}");
+        assert_eq!(judged(&goals, &record), result, "{words:?}");
     }
 }
 
+/// Without a slow operation among fewer than 3 688, more than one in a thousand may be slow.
 #[test]
-fn too_few_operations_suffice_when_even_the_longest_kept_the_bound() {
+fn a_step_of_few_operations_is_not_met_by_luck() {
     let mut whole = record(100, 0);
     let met = goals(&["get.p99.9<200ms"], &mut whole);
     assert_eq!(whole.goals[0].result, GoalResult::Undecided);
-    assert_eq!(Aim::Goals.judge(&met, &whole), Some(GoalResult::Met));
-    let mut torn = record(100, 1);
-    let met = goals(&["get.p99.9<200ms"], &mut torn);
-    assert_eq!(Aim::Goals.judge(&met, &torn), Some(GoalResult::Undecided));
+    assert_eq!(judged(&met, &whole), Some(GoalResult::Undecided));
+    let missed = goals(&["get.p99.9<10ms"], &mut whole);
+    assert_eq!(judged(&missed, &whole), Some(GoalResult::Missed), "90 of 100 were slower");
 }
 
 #[test]
@@ -53,7 +58,7 @@ fn what_nothing_answered_is_missed() {
     let mut silent = record(0, 100);
     for word in ["get.p50<1ms", "all.p95<1h", "get.mean<1s"] {
         let goals = goals(&[word], &mut silent);
-        assert_eq!(Aim::Goals.judge(&goals, &silent), Some(GoalResult::Missed), "{word}");
+        assert_eq!(judged(&goals, &silent), Some(GoalResult::Missed), "{word}");
     }
 }
 

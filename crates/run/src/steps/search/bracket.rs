@@ -5,7 +5,7 @@
 //! and a miss is believed once it is the third running. A rate whose steps do not tell lies inside
 //! the interval, whose ends are then found by long steps where they will tell.
 
-use super::tried::{LONGER_MAX, Standing, Tried};
+use super::tried::{LONG, LONGER_MAX, Standing, Tried};
 use crate::steps::course::{Course, Decision, StepResult, Trial};
 use memtide_base::Rate;
 use memtide_base::choice::RateUnit;
@@ -129,8 +129,8 @@ impl Bracket {
         let away = |per_s: f64| (per_s / open.rate.per_s).powf(side);
         let aim = open.aim(known, side).filter(|_| open.can_tell);
         let is_here = aim.is_some_and(|per_s| away(per_s) < step);
-        if is_here && open.longer < LONGER_MAX {
-            let longer = LONGER_MAX;
+        if is_here && open.longer < LONG {
+            let longer = LONG;
             let role = StepRole::Confirm;
             return Some(Decision::Try(Trial { rate: open.rate, role, longer }));
         }
@@ -159,9 +159,16 @@ impl Bracket {
             return Decision::Try(Trial { rate: next, role: StepRole::Narrow, longer: 1 });
         }
         match lowest.standing() {
-            Standing::Missing | Standing::Open => Self::again(&lowest),
-            _ => Decision::Over,
+            Standing::Missing => Self::again(&lowest),
+            _ => self.shortest_open().map_or(Decision::Over, Self::again),
         }
+    }
+
+    /// The rate that needs the shortest step to tell, of those that did not; the highest of several.
+    /// At lower rates fewer operations come, so that the lowest one often needs the longest step.
+    fn shortest_open(&self) -> Option<&Tried> {
+        let open = self.tried.iter().rev().filter(|it| it.standing() == Standing::Open);
+        open.min_by_key(|it| it.longer)
     }
 
     /// Tests a rate above all that were tested.

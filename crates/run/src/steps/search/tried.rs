@@ -15,10 +15,12 @@ const CONTRADICTED: u32 = 3;
 const SPOILT: u32 = 3;
 /// Steps that do not tell before a rate stays undecided.
 const VAIN: u32 = 4;
-/// The longest step of a rate, as a multiple of the first.
-pub const LONGER_MAX: u32 = 24;
+/// A long step of a rate, as a multiple of the first.
+pub(super) const LONG: u32 = 24;
+/// The longest step of a rate: where the first one has far too few operations for its goal.
+pub const LONGER_MAX: u32 = 96;
 /// Lengths of the steps after one that does not tell.
-const LENGTHS: [u32; 3] = [2, 4, LONGER_MAX];
+const LENGTHS: [u32; 3] = [2, 4, LONG];
 /// The longest step at a rate whose figure has no interval.
 const BLIND_MAX: u32 = 4;
 /// By how many half widths of its interval a figure should be away from its bound: two of five
@@ -150,7 +152,7 @@ impl Tried {
             }
             (false, ..) => {
                 (self.vain, self.running) = (self.vain + 1, 0);
-                let next = self.next_length();
+                let next = self.next_length(result.longer_by);
                 self.is_given_up = next.is_none() || self.vain >= VAIN;
                 self.longer = next.unwrap_or(self.longer);
             }
@@ -158,10 +160,19 @@ impl Tried {
     }
 
     /// The length of the step after one that did not tell: the shortest that probably tells, and at
-    /// first twice as long in any case. None if no step will tell.
-    fn next_length(&self) -> Option<u32> {
+    /// first twice as long in any case. None if no step will tell. `longer_by` says how much longer
+    /// one would, by the operations beyond the bound.
+    fn next_length(&self, longer_by: Option<f64>) -> Option<u32> {
         let mut lengths = LENGTHS.into_iter().filter(|length| *length > self.longer);
-        let Some(off) = self.off else { return lengths.find(|length| *length <= BLIND_MAX) };
+        let wanted = longer_by.map(|by| by * f64::from(self.longer));
+        let Some(off) = self.off else {
+            return match wanted {
+                Some(wanted) => {
+                    lengths.chain([LONGER_MAX]).find(|length| f64::from(*length) >= wanted)
+                }
+                None => lengths.find(|length| *length <= BLIND_MAX),
+            };
+        };
         let tells = |length: &u32| off.middle.abs() >= FAR * off.half_at(*length);
         let next = lengths.find(tells);
         next.or_else(|| (self.longer < LENGTHS[0]).then_some(LENGTHS[0]))
@@ -172,7 +183,7 @@ impl Tried {
         match (self.can_tell, self.off) {
             (false, _) => 1,
             (true, None) => BLIND_MAX,
-            (true, Some(_)) => LONGER_MAX,
+            (true, Some(_)) => LONG,
         }
     }
 
@@ -183,7 +194,7 @@ impl Tried {
         let (here, there) = (self.off?, other.off?);
         let way = (self.rate.per_s / other.rate.per_s).ln();
         let slope = ((here.middle - there.middle) / way).max(SLOPE_MIN);
-        let wanted = side * FAR * here.half_at(LONGER_MAX);
+        let wanted = side * FAR * here.half_at(LONG);
         Some(self.rate.per_s * ((wanted - here.middle) / slope).exp())
     }
 }
