@@ -11,7 +11,7 @@ pub mod machine;
 pub mod grade;
 mod drift;
 pub mod paired;
-mod repeats;
+pub mod repeats;
 mod warmup;
 pub mod own;
 mod placement;

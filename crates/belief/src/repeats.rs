@@ -6,6 +6,9 @@ use crate::law::NORMAL_99;
 /// Part of the cases in which the median lies outside of its interval, if there are runs enough.
 const BEYOND: f64 = 0.05;
 
+/// Fewer runs have no interval of 95 %.
+pub const RUNS_MIN: usize = 6;
+
 /// A figure of several runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Repeated {
@@ -41,6 +44,20 @@ impl Repeated {
         let between = (squares / (count - 1.0)).sqrt();
         let range = [sorted[cut], sorted[runs - 1 - cut]];
         Some(Self { runs, median, range, confidence: 1.0 - beyond, between })
+    }
+
+    /// True if the median's interval holds in 95 % of the cases, as it does from six runs on.
+    pub fn is_sure(&self) -> bool {
+        1.0 - self.confidence <= BEYOND
+    }
+
+    /// The number of runs that would probably tell on which side of `bound` the median lies; none
+    /// if that is more than a hundred times as many.
+    pub fn runs_needed(&self, bound: f64) -> Option<usize> {
+        let distance = (self.median / bound).ln().abs();
+        let needed = (2.0 * self.between / distance).powi(2).ceil().max(RUNS_MIN as f64);
+        let needed = needed.max(if self.is_sure() { self.runs as f64 + 1.0 } else { 0.0 });
+        (needed <= 100.0 * self.runs as f64).then_some(needed as usize)
     }
 
     /// True if the runs differ by more than each knows of its own error; `within` are these errors,

@@ -3,7 +3,7 @@
 use crate::output::text_options;
 use clap::ArgMatches;
 use memtide_merge::{MergeError, Merging, Scenarios};
-use memtide_record::{EndedBy, Event, GoalResult, Record};
+use memtide_record::{EndedBy, Event, GoalRecord, GoalResult, Record};
 use memtide_report::text_for;
 use memtide_scenario::{Layer, Origin, OutputKind, Outputs, Settings, field};
 use memtide_session::console::{complain, show};
@@ -228,7 +228,14 @@ fn publish(record: &Record, outputs: &Outputs, allowed: u32) -> Result<u8, Stop>
         outlets.on(&Event::Done(Box::new(record.clone())));
         Ok(failed)
     })?;
-    let goals_met = record.goals.iter().all(|goal| goal.result == GoalResult::Met);
+    // Shares of one run, whose own exit codes say nothing of their figures.
+    let is_strict = record.alignment.is_some() && record.is_strict();
+    let is_met = |goal: &GoalRecord| match goal.result {
+        GoalResult::Met => true,
+        GoalResult::Missed => false,
+        GoalResult::Undecided => is_strict,
+    };
+    let goals_met = record.goals.iter().all(is_met);
     let values_right = record.phases.verification().wrong() == 0;
     let missing = record.missing.as_ref().map_or(0, |missing| missing.shares.len());
     let all_there = missing <= allowed as usize;
@@ -236,8 +243,7 @@ fn publish(record: &Record, outputs: &Outputs, allowed: u32) -> Result<u8, Stop>
         _ if record.exit == UNREACHABLE => UNREACHABLE,
         EndedBy::Aborted => FAILED,
         _ if !(is_written && goals_met && values_right && all_there) => FAILED,
-        // Shares of one run, whose own exit codes say nothing of their figures.
-        _ if record.alignment.is_some() && record.is_strict() && !record.stands() => UNBELIEVABLE,
+        _ if is_strict && !record.stands() => UNBELIEVABLE,
         _ => 0,
     })
 }

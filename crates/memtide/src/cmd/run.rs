@@ -137,14 +137,16 @@ impl Front for Native {
         let record = &outcome.record;
         // The loss of agents that the user allows is no fault, but what is left must stand.
         let is_allowed = ended.trouble.is_empty() && ended.came.misses_only_agents();
+        let is_strict = settings.scenario.trust.strict.is_some();
         if record.exit != 0 && !is_allowed {
-            return Ok(record.exit);
+            let is_open = is_strict && record.fails_undecided();
+            return Ok(if is_open { UNBELIEVABLE } else { record.exit });
         }
         if !ended.trouble.is_empty() {
             return Ok(FAILED);
         }
         let unbelievable = !self.load_only && !record.stands();
-        Ok(if settings.scenario.trust.strict.is_some() && unbelievable { UNBELIEVABLE } else { 0 })
+        Ok(if is_strict && unbelievable { UNBELIEVABLE } else { 0 })
     }
 }
 

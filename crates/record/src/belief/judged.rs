@@ -2,7 +2,7 @@
 //! operations and the rate.
 
 use super::GradedFigure;
-use crate::record::{Check, CheckKind, CheckResult, Record, Verdict};
+use crate::record::{Check, CheckKind, CheckResult, GoalRecord, GoalResult, Record, Verdict};
 use crate::warning::Warning;
 use memtide_belief::grade::WITHIN_MAX;
 use memtide_scenario::{Goal, Kind, Measure, Precision, Subject};
@@ -84,16 +84,26 @@ impl Record {
         self.widths().filter(|(_, width)| *width > 1.0).map(warning).collect()
     }
 
-    /// True if every figure on which the run is judged is known within ± 30 %, or the bound that a
-    /// strict run has (`--strict`), no check spoils all, and the precision that was asked for was
-    /// reached. A record from before slices were kept is judged by its verdict.
+    /// True if no check spoils all figures, the precision that was asked for was reached, and the
+    /// run answers what it was asked: all goals are decided; without goals, p50, p90, p99 and the
+    /// rate are known within ± 30 %. With a bound of its own (`--strict=10%`), a strict run must
+    /// know the figures that its goals name within that bound, too. A record from before slices
+    /// were kept is judged by its verdict.
     pub fn stands(&self) -> bool {
         let record = self.judged();
         let bound = self.strict().unwrap_or(WITHIN_MAX);
         let known = |figure: &GradedFigure| figure.half_width.is_some_and(|x| x <= bound);
+        let are_known = || record.judged_figures().iter().all(known);
+        let answers = match self.goals.is_empty() {
+            true => are_known(),
+            false => {
+                let is_decided = |goal: &GoalRecord| goal.result != GoalResult::Undecided;
+                self.goals.iter().all(is_decided) && (bound == WITHIN_MAX || are_known())
+            }
+        };
         self.believable.verdict != Verdict::No
             && self.plan.precision.as_ref().is_none_or(|it| it.reached != Some(false))
-            && (record.slicing.is_none() || record.judged_figures().iter().all(known))
+            && (record.slicing.is_none() || answers)
     }
 }
 

@@ -3,10 +3,12 @@
 
 use super::trial::{is_overloaded, spoilt, value};
 use super::{Named, Unit};
+use crate::judge::judge;
 use crate::record::{GoalResult, PlanRecord, Record};
 use memtide_base::choice::RateUnit;
-use memtide_belief::Repeated;
-use memtide_scenario::{Goal, Subject};
+use memtide_belief::{Repeated, repeats::RUNS_MIN};
+use memtide_metrics::summary::rank;
+use memtide_scenario::{Goal, Measure, Subject};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,11 +75,14 @@ pub struct RepeatedFigure {
 pub struct RepeatedGoal {
     /// The goal as the user wrote it.
     pub goal: String,
-    /// Met or missed if all of the median's interval says so, else undecided.
+    /// Met or missed if every run says so, or all of the median's interval of 95 %; else undecided.
     pub result: GoalResult,
     /// Number of runs that it was judged by.
     #[serde(default)]
     pub runs: u64,
+    /// Number of runs that would probably decide it; none if it is decided, or unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs_needed: Option<u64>,
 }
 
 impl Repeats {
@@ -111,26 +116,40 @@ impl Repeats {
         self.counted().filter_map(|it| value(named, it, unit)).collect()
     }
 
-    /// The goal, judged by the interval of the median; if there is none, by all runs. A run whose
-    /// servers did not carry the load is why a goal is missed, so it counts here; errors are often
-    /// why a run does not count, so all runs are judged by theirs.
+    /// The goal: decided if every run by itself decides it in the same way, or the interval of the
+    /// median does. A run whose servers did not carry the load is why a goal is missed, so it counts
+    /// here; errors are often why a run does not count, so all runs are judged by theirs.
     fn goal(&self, goal: &Goal, unit: RateUnit) -> RepeatedGoal {
-        let named = Named::Goal(goal.subject);
         let counts = |record: &&Record| {
             goal.subject == Subject::Errors || spoilt(record).is_none() || is_overloaded(record)
         };
-        let runs = self.runs.iter().filter(counts);
-        let values: Vec<f64> = runs.filter_map(|it| value(named, it, unit)).collect();
-        let runs = values.len() as u64;
-        let ends = Repeated::of(&values).map_or(values, |it| it.range.to_vec());
-        let holds = |end: &f64| goal.relation.holds(*end, goal.bound);
-        let result = match (ends.iter().all(holds), ends.iter().any(holds)) {
-            _ if ends.is_empty() => GoalResult::Undecided,
-            (true, _) => GoalResult::Met,
-            (_, false) => GoalResult::Missed,
+        let runs: Vec<&Record> = self.runs.iter().filter(counts).collect();
+        let alone = |record: &&Record| judge(std::slice::from_ref(goal), record).remove(0).result;
+        let alone: Vec<GoalResult> = runs.iter().map(alone).collect();
+        let ends = runs.iter().filter_map(|record| ends(goal.subject, record, unit));
+        let [lows, highs]: [Vec<f64>; 2] = ends.fold(Default::default(), |mut all, ends| {
+            all.iter_mut().zip(ends).for_each(|(all, end)| all.push(end));
+            all
+        });
+        let known = lows.len() as u64;
+        let [low, high] = [lows, highs].map(|values| Repeated::of(&values));
+        let (range, needed) = match low.zip(high) {
+            Some((low, high)) => (
+                Some([low.range[0], high.range[1]]).filter(|_| low.is_sure()),
+                low.runs_needed(goal.bound),
+            ),
+            None => (None, Some(RUNS_MIN)),
+        };
+        let holds = |end: f64| goal.relation.holds(end, goal.bound);
+        let result = match range.map(|ends| ends.map(holds)) {
+            _ if alone.first().is_some_and(|first| alone.iter().all(|of| of == first)) => alone[0],
+            Some([true, true]) => GoalResult::Met,
+            Some([false, false]) => GoalResult::Missed,
             _ => GoalResult::Undecided,
         };
-        RepeatedGoal { goal: goal.to_string(), result, runs }
+        let is_open = result == GoalResult::Undecided && known > 0;
+        let runs_needed = needed.filter(|_| is_open).map(|needed| needed as u64);
+        RepeatedGoal { goal: goal.to_string(), result, runs: known, runs_needed }
     }
 
     fn figure(&self, named: Named, unit: RateUnit) -> RepeatedFigure {
@@ -170,4 +189,16 @@ impl Repeats {
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("repeats have only names as keys") + "\n"
     }
+}
+
+/// The figure of a run, as far as its bucket tells: a percentile lies between the edges of its
+/// bucket. None if it is unknown.
+fn ends(subject: Subject, record: &Record, unit: RateUnit) -> Option<[f64; 2]> {
+    let value = value(Named::Goal(subject), record, unit)?;
+    let Subject::Response { kind, measure: Measure::Percentile(percent) } = subject else {
+        return Some([value; 2]);
+    };
+    let times = record.response.get(&kind)?;
+    let edges = times.times()?.edges_at_rank(rank(percent / 100.0, times.count));
+    Some(edges.map_or([value; 2], |(low, high)| [low as f64, high as f64]))
 }

@@ -592,7 +592,18 @@ impl Record {
     /// Exit code of the run, before `--strict` is considered, from what ended it, its goals, wrong
     /// values and missing shares. The process of a share that never began did what it should.
     pub fn exit_code(&self) -> u8 {
-        let missed = self.goals.iter().any(|goal| goal.result != GoalResult::Met);
+        self.exit_if(|result| result != GoalResult::Met)
+    }
+
+    /// True if nothing but undecided goals makes the run fail: with `--strict` it is then not
+    /// believable instead.
+    pub fn fails_undecided(&self) -> bool {
+        self.exit_code() != self.exit_if(|result| result == GoalResult::Missed)
+    }
+
+    /// Exit code of the run if a goal with such a result fails it.
+    fn exit_if(&self, fails: impl Fn(GoalResult) -> bool) -> u8 {
+        let missed = self.goals.iter().any(|goal| fails(goal.result));
         let wrong = self.phases.verification().wrong() > 0;
         let none_opened = self.churn.as_ref().is_some_and(ChurnRecord::none_opened);
         let exit = match self.ended_by {

@@ -62,12 +62,17 @@ fn rows(repeats: &Repeats) -> Vec<Vec<String>> {
 
 /// What limits the result.
 fn sentences(repeats: &Repeats) -> Vec<String> {
-    let goal = |RepeatedGoal { goal, result, runs }: &RepeatedGoal| {
-        let result = match result {
-            GoalResult::Met => "met",
-            GoalResult::Missed => "missed",
-            GoalResult::Undecided if *runs == 0 => "undecided: no run knows it",
-            GoalResult::Undecided => "undecided: the interval has the bound inside",
+    let goal = |RepeatedGoal { goal, result, runs, runs_needed }: &RepeatedGoal| {
+        let result = match (result, runs_needed) {
+            (GoalResult::Met, _) => "met".to_owned(),
+            (GoalResult::Missed, _) => "missed".to_owned(),
+            (GoalResult::Undecided, _) if *runs == 0 => "undecided: no run knows it".to_owned(),
+            (GoalResult::Undecided, Some(needed)) => {
+                format!("undecided: {needed} runs would probably tell, here are {runs}")
+            }
+            (GoalResult::Undecided, None) => {
+                "undecided: the interval has the bound inside".to_owned()
+            }
         };
         format!("goal {goal}: {result}.")
     };

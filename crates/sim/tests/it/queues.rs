@@ -10,6 +10,7 @@ mod cutoff;
 mod drift;
 mod empty;
 pub(crate) mod precision;
+mod verdicts;
 mod warmup;
 
 use crate::harness::mean_and_error;
