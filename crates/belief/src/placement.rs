@@ -170,6 +170,7 @@ impl Sample<'_> {
         let Some(parts) = self.parts() else { return Placement::default() };
         let mut ends = [f64::INFINITY, 0.0f64];
         let (mut is_below, mut is_above) = (true, true);
+        let mut figures = Vec::new();
         for part in &parts {
             let shares = Shares::of_slice(part, bound.ns);
             let count = part.count() as f64;
@@ -178,8 +179,9 @@ impl Sample<'_> {
             is_above &= side == Some(Side::Above);
             let [low, high] = bucket_of(part, p);
             ends = [ends[0].min(low), ends[1].max(high)];
+            figures.push(low);
         }
-        let placed = by_distance(ends, bound.ns, moved);
+        let placed = by_distance(ends, bound.ns, away(&figures, moved));
         let agrees = match placed.side {
             Some(Side::Below) => is_below,
             Some(Side::Above) => is_above,
@@ -195,10 +197,11 @@ impl Sample<'_> {
             return Placement::default();
         }
         let means = parts.iter().map(|part| part.sum_ns as f64 / part.answered as f64);
-        let ends = means.fold([f64::INFINITY, 0.0], |[low, high], mean| {
+        let means: Vec<f64> = means.collect();
+        let ends = means.iter().fold([f64::INFINITY, 0.0], |[low, high], &mean| {
             [f64::min(low, mean), f64::max(high, mean)]
         });
-        by_distance(ends, bound.ns, [MOVED_BELOW, MOVED_ABOVE])
+        by_distance(ends, bound.ns, away(&means, [MOVED_BELOW, MOVED_ABOVE]))
     }
 
     /// The eighths of the run; none if there are too few slices, or one holds nothing.
@@ -275,6 +278,15 @@ fn by_distance([low, high]: [f64; 2], bound_ns: f64, moved: [f64; 2]) -> Placeme
         (_, left) if left > 0.0 && left >= above => Placement::at(Side::Above),
         _ => Placement::default(),
     }
+}
+
+/// How far the bound must be, as [`by_distance`] takes it: a figure that rises from each part to the
+/// next moves away from a bound below it, and one that falls from a bound above it, so that it need
+/// not be far away.
+fn away(figures: &[f64], [below, above]: [f64; 2]) -> [f64; 2] {
+    let rises = figures.is_sorted() && figures.first() < figures.last();
+    let falls = figures.is_sorted_by(|one, next| one >= next) && figures.first() > figures.last();
+    [if falls { 0.0 } else { below }, if rises { 0.0 } else { above }]
 }
 
 /// The edges of the bucket that holds percentile `p` of a part; without an end if it falls among

@@ -57,12 +57,21 @@ fn a_run_that_rises_all_the_time_is_above_a_bound_far_below_it_and_below_one_far
     let run = Run::of(100, |at, nth| 700_000_000 + at * 8_000_000 + nth * 1_000);
     assert_eq!(run.place(0.5, 10e6).side, Some(Side::Above));
     assert_eq!(run.place(0.5, 100e6).side, Some(Side::Above));
-    assert_eq!(run.place(0.5, 690e6).side, None, "it moved further than that");
+    assert_eq!(run.place(0.5, 600e6).side, Some(Side::Above), "it moves away from it");
     assert_eq!(run.place(0.5, 1_300e6).side, None, "it may rise further");
     assert_eq!(run.place(0.5, 60e9).side, Some(Side::Below));
     let sample = run.sample();
     let mean = |ns| sample.place_mean(&bound(ns), Confidence::P95).side;
-    assert_eq!([10e6, 690e6, 60e9].map(mean), [Some(Side::Above), None, Some(Side::Below)]);
+    assert_eq!([10e6, 1_300e6, 60e9].map(mean), [Some(Side::Above), None, Some(Side::Below)]);
+}
+
+#[test]
+fn a_run_that_wanders_is_above_a_bound_only_if_that_is_further_away_than_it_wandered() {
+    let run = Run::of(100, |at, nth| {
+        700_000_000 + (if at < 32 { at } else { 64 - at }) * 8_000_000 + nth * 1_000
+    });
+    assert_eq!(run.place(0.5, 10e6).side, Some(Side::Above));
+    assert_eq!(run.place(0.5, 600e6).side, None, "it came from there, or may go there");
 }
 
 #[test]
