@@ -105,7 +105,7 @@ fn command() -> Command {
         ])
 }
 
-fn proofs() -> [Command; 7] {
+fn proofs() -> [Command; 8] {
     let word = |name, about| Command::new(name).about(about);
     [
         word(
@@ -120,6 +120,10 @@ fn proofs() -> [Command; 7] {
             .arg(seeds("from", "1", "Seed of the first run")),
         word("bound", "Simulate late workers; does each range hold what a punctual run measures?")
             .arg(number("runs", "60", "Runs of each world"))
+            .arg(seeds("from", "1", "Seed of the first run")),
+        word("verdicts", "Simulate runs with goals; how often is one met or missed wrongly?")
+            .arg(number("runs", "200", "Runs of each world"))
+            .arg(number("capacity", "10000", "Operations per second that the server can carry"))
             .arg(seeds("from", "1", "Seed of the first run")),
         word("search", "Simulate searches; how often does the interval hold the knee?")
             .arg(number("searches", "1000", "Searches, quiet and disturbed"))
@@ -219,6 +223,7 @@ fn proof(root: &Path, words: &ArgMatches) -> Result<(), String> {
         ("shares", words) => shares(root, words),
         ("bound", words) => bound(root, words),
         ("points", words) => points(root, words),
+        ("verdicts", words) => verdicts(root, words),
         ("search", words) => match words.get_one("runs") {
             Some(runs) => {
                 let [beside, step_ms] = ["beside", "step-ms"].map(|name| given(words, name));
@@ -282,6 +287,17 @@ fn bound(root: &Path, words: &ArgMatches) -> Result<(), String> {
         .args(["test", "--release", "--package", "memtide-sim", "--test", "it", "--"]);
     let queues = ["belief", "drift", "precision", "warmup"].map(|of| format!("queues::{of}::"));
     run(command.args(["--nocapture", "agents::"]).args(queues))
+}
+
+/// Runs the tests of decisions about goals in virtual time, with many runs, in a release build.
+fn verdicts(root: &Path, words: &ArgMatches) -> Result<(), String> {
+    let mut command = cargo(root);
+    command
+        .env("MEMTIDE_BELIEF_RUNS", given::<u32>(words, "runs").to_string())
+        .env("MEMTIDE_VERDICTS_CAPACITY", given::<u32>(words, "capacity").to_string())
+        .env("MEMTIDE_BELIEF_FROM", given::<u64>(words, "from").to_string())
+        .args(["test", "--release", "--package", "memtide-sim", "--test", "it", "--"]);
+    run(command.args(["--nocapture", "queues::verdicts::"]))
 }
 
 /// Simulates many searches.

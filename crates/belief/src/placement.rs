@@ -7,7 +7,6 @@
 
 use crate::interval::{Confidence, Interval, SLICES_MIN, Sample};
 use memtide_metrics::{Slice, slices};
-use std::iter;
 
 /// Independent operations that a run must be worth before the whole of it says that a percentile is
 /// below a bound. Runs that happen to miss the slow times look more independent than they are.
@@ -24,10 +23,10 @@ const MOVED_ABOVE: f64 = 1.0;
 const MOVED_BELOW: f64 = 5.0;
 /// The percentiles that limit what those above them may claim.
 const CHAIN: [f64; 3] = [0.9, 0.99, 0.999];
-/// A run that would have to be longer than this factor is not worth the advice.
-const LONGER_MAX: f64 = 1_000.0;
 /// Factor between lengths that are tried.
 const LONGER_STEP: f64 = 1.25;
+/// The most of these factors: a run that would have to be a thousand times longer is no advice.
+const LONGER_STEPS: i32 = 31;
 
 /// A bound of a figure of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -259,13 +258,24 @@ impl Shares {
         if !is_below && self.without_own <= allowed {
             return None;
         }
-        let tells = |longer: &f64| match is_below {
+        let tells = |longer: f64| match is_below {
             true => confidence.share_high(self.possibly, effective * longer) < allowed,
             false => confidence.share_low(self.without_own, effective * longer) > allowed,
         };
-        let lengths = iter::successors(Some(LONGER_STEP), |last| Some(last * LONGER_STEP));
-        lengths.take_while(|longer| *longer <= LONGER_MAX).find(tells)
+        let steps = first_of(LONGER_STEPS, |steps| tells(LONGER_STEP.powi(steps)));
+        steps.map(|steps| LONGER_STEP.powi(steps))
     }
+}
+
+/// The first of 1 to `last` for which `is` is true, as it is for all after that; none if it is false
+/// for the last.
+fn first_of(last: i32, is: impl Fn(i32) -> bool) -> Option<i32> {
+    let (mut no, mut yes) = (0, is(last).then_some(last)?);
+    while yes - no > 1 {
+        let middle = no.midpoint(yes);
+        *(if is(middle) { &mut yes } else { &mut no }) = middle;
+    }
+    Some(yes)
 }
 
 /// The side of `bound_ns` on which figures between `ends` lie, if it is further away than `moved`

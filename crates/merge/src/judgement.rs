@@ -4,6 +4,7 @@
 
 use super::agree::{self, of_different_servers};
 use super::{counters, missing};
+use memtide_base::Span;
 use memtide_record::{
     AgentRecord, Believable, Check, CheckKind, CheckResult, LateCause, MissingRecord, Percentile,
     Record, ShardRecord, ShareRecord, Verdict, Warning, WarningRecord,
@@ -153,6 +154,7 @@ fn warnings(shards: &[&ShardRecord], record: &Record) -> Vec<WarningRecord> {
         .code(),
     ];
     let imprecise = Warning::Imprecise { asked: String::new(), half_width: None, length_s: 0.0 };
+    let overloaded = Warning::Overloaded { from: Span::ZERO, to: Span::ZERO };
     let is_run = record.alignment.is_some();
     let percentile = Percentile::P99;
     let late =
@@ -162,14 +164,15 @@ fn warnings(shards: &[&ShardRecord], record: &Record) -> Vec<WarningRecord> {
     for warning in shards.iter().flat_map(|shard| &shard.warnings) {
         let told = if warning.code == late { once(late, shards) } else { Some(warning.clone()) };
         let is_new = |told: &WarningRecord| {
-            let is_curable =
-                curable.contains(&told.code.as_str()) || is_run && told.code == imprecise.code();
+            let is_of_run = [imprecise.code(), overloaded.code()].contains(&told.code.as_str());
+            let is_curable = curable.contains(&told.code.as_str()) || is_run && is_of_run;
             !is_curable && !warnings.contains(told)
         };
         warnings.extend(told.filter(is_new));
     }
     let mut of_merged = Warning::of_response(&record.response);
     of_merged.extend(is_run.then(|| record.imprecise()).into_iter().flatten());
+    of_merged.extend(is_run.then(|| record.overloaded()).flatten());
     if of_different_servers(shards) {
         let names = shards.iter().flat_map(|shard| &shard.plan.servers).map(|server| &server.name);
         let servers = names.collect::<BTreeSet<_>>().len();

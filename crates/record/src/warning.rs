@@ -99,6 +99,13 @@ pub enum Warning {
         /// The length of the window in seconds.
         length_s: f64,
     },
+    /// The servers carried less than was due, so that response times grew all the time.
+    Overloaded {
+        /// Mean response time in the first eighth of the window.
+        from: Span,
+        /// Mean response time in its last eighth.
+        to: Span,
+    },
     /// The limit of open files is below what the connections need.
     FileLimit {
         /// Number of files needed.
@@ -259,6 +266,7 @@ impl Warning {
             Self::TooFewSamples { .. } => "too_few_samples",
             Self::UnsteadyWarmup { .. } => "unsteady_warmup",
             Self::Imprecise { .. } => "imprecise",
+            Self::Overloaded { .. } => "overloaded",
             Self::FileLimit { .. } => Spoiler::FileLimit.code(),
             Self::Evictions { .. } => "evictions",
             Self::FewConnections { .. } => "few_connections",
@@ -307,6 +315,12 @@ impl Warning {
             Self::Imprecise { asked, half_width, length_s } => {
                 imprecise(asked, *half_width, *length_s)
             }
+            Self::Overloaded { from, to } => format!(
+                "OVERLOADED: response times grew from {} to {} during the run, because the servers \
+                 carried less than was due",
+                format_span(*from),
+                format_span(*to)
+            ),
             Self::FileLimit { needed, allowed } => {
                 format!("the run needs {needed} open files, but the limit is {allowed}")
             }
@@ -379,6 +393,9 @@ impl Warning {
             Self::Imprecise { .. } => {
                 "measure longer (--at-most) or at a higher --rate; if memtide was late, that does \
                  not help: see memtide doctor"
+            }
+            Self::Overloaded { .. } => {
+                "measure at a lower --rate; in a longer run the times only grow further"
             }
             Self::FileLimit { .. } => Spoiler::FileLimit.remedy(),
             Self::Evictions { own: Some(false), .. } => {

@@ -531,6 +531,7 @@ fn measurement_warnings<W: Observer>(
         warnings.push(Warning::UnsteadyWarmup { length_s: record.plan.warmup_s });
     }
     warnings.extend(record.imprecise());
+    warnings.extend(record.overloaded());
     if ended.totals.samples_lost > 0 {
         warnings.push(Warning::SampleOverflow { lost: ended.totals.samples_lost });
     }

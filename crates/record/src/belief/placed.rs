@@ -1,6 +1,7 @@
 //! The side of a goal's bound on which a figure of response times lies.
 
 use crate::record::{Distribution, Drifting, LoopKind, Record};
+use crate::warning::Warning;
 use memtide_base::Span;
 use memtide_belief::{Bound, Confidence, Own, Placement, Sample, Side, growth};
 use memtide_metrics::Slice;
@@ -96,9 +97,14 @@ impl Record {
         surely as f64 / times.count as f64
     }
 
-    /// By how much response times grew from the first to the last eighth of the window, if they
-    /// grew in each because the servers carried less than was due; none otherwise. Of an open loop
-    /// without a wave; what memtide's own delay may explain does not count.
+    /// The warning that the servers carried less than was due, if they did.
+    pub fn overloaded(&self) -> Option<Warning> {
+        self.overload().map(|[from, to]| Warning::Overloaded { from, to })
+    }
+
+    /// The mean response times of the first and the last eighth of the window, if they grew in each
+    /// because the servers carried less than was due; none otherwise. Of an open loop without a
+    /// wave; what memtide's own delay may explain does not count.
     pub fn overload(&self) -> Option<[Span; 2]> {
         let is_steady =
             self.loop_kind == LoopKind::Open && matches!(&*self.plan.wave, "" | "constant");
