@@ -30,7 +30,7 @@ impl Record {
         let placed = match measure {
             Measure::Max => return None,
             // Without slices nothing is known of its error.
-            Measure::Mean if slices.is_empty() || times.mean_ns.is_none() => return None,
+            Measure::Mean if !self.has_slices() || times.mean_ns.is_none() => return None,
             Measure::Percentile(percent) => {
                 let without_own = self.above_without_own(kind, percent, bound_ns);
                 let bound = Bound { ns: bound_ns, without_own, drifts };

@@ -322,6 +322,38 @@ fn hits_and_the_rate_of_a_closed_loop_can_drift() {
     assert_ne!(record.rate_figure().grade, Grade::Yes);
 }
 
+/// A run whose goals were met with a wide margin was not believable, because its p99.9 was wide.
+#[test]
+fn a_strict_run_is_asked_for_decided_goals_and_for_nothing_that_they_do_not_name() {
+    let ends = |goals: &[&str]| {
+        let mut record = in_stretches(0.5);
+        assert!(!record.stands(), "its figures are not known");
+        let goals: Vec<_> = goals.iter().map(|goal| goal.parse().unwrap()).collect();
+        record.goals = crate::judge::judge(&goals, &record);
+        (record.stands(), record.fails_undecided())
+    };
+    assert_eq!(ends(&["all.p50<100ms"]), (true, false));
+    assert_eq!(ends(&["all.p50<1us"]), (true, false), "it is missed for certain");
+    assert_eq!(ends(&["all.p50<100ms", "all.p50<120us"]), (false, true));
+    assert_eq!(ends(&["all.p50<1us", "all.p50<120us"]), (false, false), "one is missed");
+}
+
+#[test]
+fn a_run_whose_times_grow_all_the_time_is_overloaded() {
+    let overload = |growth: f64| {
+        let mut record = grown(0, growth);
+        record.window_ns = 10_000_000;
+        record.overload()
+    };
+    let [from, to] = overload(9.0).expect("by ten times");
+    assert!(to.ns() > 5 * from.ns(), "{from:?} {to:?}");
+    assert_eq!(overload(0.0), None);
+    assert_eq!(overload(0.3), None, "by less than a hundredth of the window");
+    let mut closed = grown(0, 9.0);
+    (closed.window_ns, closed.loop_kind) = (10_000_000, LoopKind::Closed);
+    assert_eq!(closed.overload(), None);
+}
+
 #[test]
 fn a_strict_run_may_ask_for_a_bound_of_its_own() {
     let stands = |word: serde_json::Value| {

@@ -142,7 +142,8 @@ impl Repeats {
         };
         let holds = |end: f64| goal.relation.holds(end, goal.bound);
         let result = match range.map(|ends| ends.map(holds)) {
-            _ if alone.first().is_some_and(|first| alone.iter().all(|of| of == first)) => alone[0],
+            _ if agree(&alone, GoalResult::Met) => GoalResult::Met,
+            _ if agree(&alone, GoalResult::Missed) => GoalResult::Missed,
             Some([true, true]) => GoalResult::Met,
             Some([false, false]) => GoalResult::Missed,
             _ => GoalResult::Undecided,
@@ -201,4 +202,9 @@ fn ends(subject: Subject, record: &Record, unit: RateUnit) -> Option<[f64; 2]> {
     let times = record.response.get(&kind)?;
     let edges = times.times()?.edges_at_rank(rank(percent / 100.0, times.count));
     Some(edges.map_or([value; 2], |(low, high)| [low as f64, high as f64]))
+}
+
+/// True if there are results, and all are this one.
+fn agree(results: &[GoalResult], of: GoalResult) -> bool {
+    !results.is_empty() && results.iter().all(|result| *result == of)
 }

@@ -6,8 +6,8 @@ mod table;
 use super::*;
 use crate::record::tests::sample;
 use crate::record::{
-    Believable, Check, CheckKind, CheckResult, Missing, Percentile, PlannedServer, ServerLoad,
-    ServerReport, Slicing,
+    Believable, Check, CheckKind, CheckResult, GoalResult, Missing, Percentile, PlannedServer,
+    ServerLoad, ServerReport, Slicing,
 };
 use memtide_scenario::Kind;
 use serde_json::json;
@@ -512,6 +512,27 @@ fn a_run_without_any_answer_speaks_in_a_goal_of_all_runs() {
         repeats.add(record, &[], &goals);
     }
     assert_eq!((repeats.goals[0].runs, repeats.meets()), (4, false));
+}
+
+/// The middles of buckets and a range that holds in 75 % of the cases decided a goal of three runs.
+#[test]
+fn runs_that_do_not_decide_a_goal_alone_decide_it_together_from_six_on() {
+    let judged = |means: &[f64]| {
+        let goals = ["all.mean<1ms".parse().unwrap()];
+        let mut repeats = Repeats::new(means.len() as u32);
+        for mean in means {
+            let mut record = timed(*mean, 1e3);
+            // Their slices say too little for a decision.
+            record.slicing = Some(Slicing { count: 1, ..Slicing::default() });
+            repeats.add(record, &[], &goals);
+        }
+        (repeats.goals[0].result, repeats.goals[0].runs_needed)
+    };
+    let six = [0.9e6, 0.92e6, 0.94e6, 0.95e6, 0.96e6, 0.97e6];
+    assert_eq!(judged(&six), (GoalResult::Met, None));
+    assert_eq!(judged(&six[..3]), (GoalResult::Undecided, Some(6)));
+    let (result, needed) = judged(&[0.9e6, 0.95e6, 0.97e6, 0.98e6, 0.99e6, 1.02e6]);
+    assert!(result == GoalResult::Undecided && needed.is_some_and(|runs| runs > 6), "{needed:?}");
 }
 
 #[test]
