@@ -105,7 +105,7 @@ fn command() -> Command {
         ])
 }
 
-fn proofs() -> [Command; 7] {
+fn proofs() -> [Command; 8] {
     let word = |name, about| Command::new(name).about(about);
     [
         word(
@@ -121,6 +121,14 @@ fn proofs() -> [Command; 7] {
         word("bound", "Simulate late workers; does each range hold what a punctual run measures?")
             .arg(number("runs", "60", "Runs of each world"))
             .arg(seeds("from", "1", "Seed of the first run")),
+        word("blame", "Simulate stalls of servers and of workers; is each called whose it is?")
+            .arg(number("runs", "300", "Runs of each sort"))
+            .arg(seeds("from", "1", "Seed of the first run"))
+            .arg(times("pairs", "Instead: N pairs with memcached, which is stopped in one of each"))
+            .arg(number("seconds", "30", "Length of a real run"))
+            .arg(number("rate", "10000", "Operations per second of the real runs"))
+            .arg(number("stop-ms", "200", "Length of a real stop, in ms"))
+            .arg(number("every-ms", "2000", "Time from one real stop to the next, in ms")),
         word("search", "Simulate searches; how often does the interval hold the knee?")
             .arg(number("searches", "1000", "Searches, quiet and disturbed"))
             .arg(times("runs", "Instead: search a real server N times, and beside a busy program"))
@@ -218,6 +226,7 @@ fn proof(root: &Path, words: &ArgMatches) -> Result<(), String> {
         ("first-run", words) => proof::first_run(root, given(words, "runs")),
         ("shares", words) => shares(root, words),
         ("bound", words) => bound(root, words),
+        ("blame", words) => blame(root, words),
         ("points", words) => points(root, words),
         ("search", words) => match words.get_one("runs") {
             Some(runs) => {
@@ -282,6 +291,17 @@ fn bound(root: &Path, words: &ArgMatches) -> Result<(), String> {
         .args(["test", "--release", "--package", "memtide-sim", "--test", "it", "--"]);
     let queues = ["belief", "drift", "precision", "warmup"].map(|of| format!("queues::{of}::"));
     run(command.args(["--nocapture", "agents::"]).args(queues))
+}
+
+/// Simulates stalls of servers and workers, or makes those of a real server.
+fn blame(root: &Path, words: &ArgMatches) -> Result<(), String> {
+    let Some(&pairs) = words.get_one("pairs") else {
+        return proof::blame::simulated(root, given(words, "runs"), given(words, "from"));
+    };
+    let [seconds, rate] = ["seconds", "rate"].map(|name| given(words, name));
+    let [stop_ms, every_ms] = ["stop-ms", "every-ms"].map(|name| given(words, name));
+    let pairs = proof::blame::Pairs { pairs, seconds, rate, stop_ms, every_ms };
+    proof::blame::real(root, &pairs)
 }
 
 /// Simulates many searches.
