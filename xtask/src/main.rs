@@ -105,7 +105,7 @@ fn command() -> Command {
         ])
 }
 
-fn proofs() -> [Command; 8] {
+fn proofs() -> [Command; 9] {
     let word = |name, about| Command::new(name).about(about);
     [
         word(
@@ -125,6 +125,14 @@ fn proofs() -> [Command; 8] {
             .arg(number("runs", "200", "Runs of each world"))
             .arg(number("capacity", "10000", "Operations per second that the server can carry"))
             .arg(seeds("from", "1", "Seed of the first run")),
+        word("blame", "Simulate stalls of servers and of workers; is each called whose it is?")
+            .arg(number("runs", "300", "Runs of each sort"))
+            .arg(seeds("from", "1", "Seed of the first run"))
+            .arg(times("pairs", "Instead: N pairs with memcached, which is stopped in one of each"))
+            .arg(number("seconds", "30", "Length of a real run"))
+            .arg(number("rate", "10000", "Operations per second of the real runs"))
+            .arg(number("stop-ms", "200", "Length of a real stop, in ms"))
+            .arg(number("every-ms", "2000", "Time from one real stop to the next, in ms")),
         word("search", "Simulate searches; how often does the interval hold the knee?")
             .arg(number("searches", "1000", "Searches, quiet and disturbed"))
             .arg(times("runs", "Instead: search a real server N times, and beside a busy program"))
@@ -222,6 +230,7 @@ fn proof(root: &Path, words: &ArgMatches) -> Result<(), String> {
         ("first-run", words) => proof::first_run(root, given(words, "runs")),
         ("shares", words) => shares(root, words),
         ("bound", words) => bound(root, words),
+        ("blame", words) => blame(root, words),
         ("points", words) => points(root, words),
         ("verdicts", words) => verdicts(root, words),
         ("search", words) => match words.get_one("runs") {
@@ -298,6 +307,17 @@ fn verdicts(root: &Path, words: &ArgMatches) -> Result<(), String> {
         .env("MEMTIDE_BELIEF_FROM", given::<u64>(words, "from").to_string())
         .args(["test", "--release", "--package", "memtide-sim", "--test", "it", "--"]);
     run(command.args(["--nocapture", "queues::verdicts::"]))
+}
+
+/// Simulates stalls of servers and workers, or makes those of a real server.
+fn blame(root: &Path, words: &ArgMatches) -> Result<(), String> {
+    let Some(&pairs) = words.get_one("pairs") else {
+        return proof::blame::simulated(root, given(words, "runs"), given(words, "from"));
+    };
+    let [seconds, rate] = ["seconds", "rate"].map(|name| given(words, name));
+    let [stop_ms, every_ms] = ["stop-ms", "every-ms"].map(|name| given(words, name));
+    let pairs = proof::blame::Pairs { pairs, seconds, rate, stop_ms, every_ms };
+    proof::blame::real(root, &pairs)
 }
 
 /// Simulates many searches.

@@ -2,6 +2,7 @@
 //! its sample in the README. They do not judge; they count memtide's own verdicts.
 
 pub mod agents;
+pub mod blame;
 pub mod choices;
 
 use crate::commands::{self, succeeded};

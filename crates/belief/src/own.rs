@@ -11,8 +11,8 @@ use memtide_metrics::{Histogram, LATE_CLASSES, LATE_MIN_NS};
 /// Data that bound memtide's own share of response times.
 #[derive(Clone, Copy, Debug)]
 pub struct Own<'a> {
-    /// Response times without the most that memtide may have added, of all answered operations or
-    /// of a part drawn at random; 0 where that is more than a quarter of the time.
+    /// Response times of all answered operations without the most that memtide may have added; 0
+    /// where that is more than a quarter of the time. See [`punctual`].
     pub punctual: &'a Histogram<u64>,
     /// Operations without an answer, as a fraction of all.
     pub unanswered: f64,
@@ -49,10 +49,53 @@ impl Own<'_> {
     /// Lower bound, in ns, of the mean response time of answered operations.
     pub fn mean(&self) -> f64 {
         let Some(mean) = self.punctual.moments().mean() else { return 0.0 };
-        let delays = self.others.iter().enumerate();
-        let by_others: f64 = delays.map(|(class, part)| part * class_ns(class + 1)).sum();
-        // The last class has no end.
-        if self.others[LATE_CLASSES - 1] > 0.0 { 0.0 } else { (mean - by_others).max(0.0) }
+        (mean - self.by_others()).max(0.0)
+    }
+
+    /// The most, in ns, that other workers' lateness may have added to the mean: if it delayed the
+    /// longest operations, the longest of them most, and none by more than it took.
+    fn by_others(&self) -> f64 {
+        let count = self.punctual.count() as f64;
+        let recorded: Vec<(u64, u64)> = self.punctual.recorded().collect();
+        let mut longest = recorded.into_iter().rev();
+        let (mut value, mut left, mut sum) = (0.0, 0.0, 0.0);
+        for (class, part) in self.others.iter().enumerate().rev() {
+            let is_last = class == LATE_CLASSES - 1;
+            let most = if is_last { f64::INFINITY } else { class_ns(class + 1) };
+            let mut delayed = part * count;
+            while delayed > 0.0 {
+                if left == 0.0 {
+                    let Some((ns, times)) = longest.next() else { break };
+                    (value, left) = (ns as f64, times as f64);
+                }
+                let of_these = delayed.min(left);
+                sum += of_these * most.min(value);
+                (delayed, left) = (delayed - of_these, left - of_these);
+            }
+        }
+        sum / count
+    }
+}
+
+/// The fewest operations that must be drawn, as a part of all.
+const DRAWN_MIN: f64 = 1.0 / 8.0;
+
+/// `response`, the times of all answered operations, without the most that memtide may have added.
+/// That is known of operations that were drawn, each of which counts as often as it stands for:
+/// `drawn` holds their times, and `punctual` these times without it. Only the difference of the two
+/// is an estimate: where memtide added nothing, the result is `response`, whatever was drawn. Empty
+/// if too few were drawn. In records from before `drawn` was kept, `punctual` stands for all.
+pub fn punctual(
+    response: &Histogram<u64>,
+    drawn: Option<&Histogram<u64>>,
+    punctual: &Histogram<u64>,
+) -> Histogram<u64> {
+    match drawn.filter(|drawn| drawn.count() == punctual.count()) {
+        None => punctual.clone(),
+        Some(drawn) if (drawn.count() as f64) < DRAWN_MIN * response.count() as f64 => {
+            Histogram::new()
+        }
+        Some(drawn) => response.moved(drawn, punctual),
     }
 }
 

@@ -13,8 +13,10 @@ use memtide_metrics::{Slice, slices};
 const BELOW_MIN: f64 = 80.0;
 /// As many for the other side.
 const ABOVE_MIN: f64 = 50.0;
-/// As many for a mean, on which few operations weigh much.
-const MEAN_MIN: f64 = 100.0;
+/// As many for a mean that is below its bound: few operations weigh much on it.
+const MEAN_BELOW_MIN: f64 = 150.0;
+/// As many for a mean that is above its bound.
+const MEAN_ABOVE_MIN: f64 = 100.0;
 /// The parts of the window that are compared where the whole does not tell.
 const PARTS: usize = 8;
 /// A figure above its bound must be further away than this part of its movement between the parts.
@@ -120,14 +122,21 @@ impl Sample<'_> {
     /// The side of `bound` on which the mean of answered operations lies.
     pub fn place_mean(&self, bound: &Bound, confidence: Confidence) -> Placement {
         let of_median = self.effective_of(0.5, 0.5, confidence).of_median;
-        let is_long = of_median >= MEAN_MIN && !bound.drifts;
-        let interval = self.mean_at(confidence).ok().filter(|_| is_long);
-        let placed = match interval {
-            Some(Interval { low, high }) => by_distance([low, high], bound.ns, [0.0; 2]),
+        let interval = self.mean_at(confidence).ok().filter(|_| !bound.drifts);
+        let by_interval =
+            interval.map(|Interval { low, high }| by_distance([low, high], bound.ns, [0.0; 2]));
+        let needed = match by_interval.and_then(|placed| placed.side) {
+            Some(Side::Below) => MEAN_BELOW_MIN,
+            _ => MEAN_ABOVE_MIN,
+        };
+        let is_long = of_median >= needed;
+        let placed = match by_interval.filter(|_| is_long) {
+            Some(placed) => placed,
             None => self.place_parts_of_mean(bound),
         };
-        let longer = (placed.side.is_none() && !is_long).then(|| MEAN_MIN / of_median);
-        let least = interval.map(|it| it.low).or_else(|| self.whole.moments().mean());
+        let longer = (placed.side.is_none() && !is_long).then(|| needed / of_median);
+        let least =
+            interval.filter(|_| is_long).map(|it| it.low).or_else(|| self.whole.moments().mean());
         let by_own = placed.side == Some(Side::Above)
             && least.is_some_and(|least| least * bound.without_own <= bound.ns);
         let side = placed.side.filter(|_| !by_own);

@@ -12,8 +12,8 @@ use crate::pacer::Wait;
 use alike::{Answers, Sends};
 pub(crate) use asked::Asked;
 pub(crate) use churn::{ChurnEnd, Opening};
-use lateness::Latenesses;
 pub(crate) use lateness::Looks;
+use lateness::{Latenesses, Weighed};
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::counter::KINDS_MAX;
 use memtide_metrics::{
@@ -417,9 +417,9 @@ impl Recorder {
         if let Some(histogram) = times.servers.get_mut(server) {
             histogram.record_many(response.ns(), u64::from(count));
         }
-        if let Some((unread, stands_for)) = self.looks.unread(received) {
-            let drawn = (unread, stands_for * u64::from(count));
-            self.punctual(slot, (response, entry.own), drawn);
+        if let Some(mut weighed) = self.looks.weigh(received, entry.own) {
+            weighed.stands_for *= u64::from(count);
+            self.punctual(slot, (response, entry.own), weighed);
         }
     }
 
@@ -430,12 +430,17 @@ impl Recorder {
         &mut self,
         slot: usize,
         (response, late): (Span, Span),
-        (unread, stands_for): (Span, u64),
+        Weighed { unread, stands_for }: Weighed,
     ) {
-        let Some(punctual) = &mut self.tally.times.punctual[slot] else { return };
+        let times = &mut self.tally.times;
+        let (Some(drawn), Some(punctual)) = (&mut times.drawn[slot], &mut times.punctual[slot])
+        else {
+            return;
+        };
         let own = late + unread;
         let most = Span::from_ns(response.ns() / OWN_PART);
         let punctual_ns = if own > most { 0 } else { response.saturating_sub(own).ns() };
+        drawn.record_many(response.ns(), stands_for);
         punctual.record_many(punctual_ns, stands_for);
     }
 

@@ -24,12 +24,17 @@ pub(super) struct Sums {
     times: BTreeMap<String, DistributionSum>,
     /// Distributions of counts by their place in a record.
     counts: BTreeMap<&'static str, Histogram<u64>>,
+    /// True if a record with answered operations has no times of drawn operations, or none without
+    /// memtide's own delay: those of the others say nothing of all of them.
+    lacks_drawn: bool,
+    lacks_punctual: bool,
 }
 
 /// The distributions of times in a record, each with its place.
 fn times_of(record: &Record) -> impl Iterator<Item = (String, &Distribution)> {
     let kinds = [
         ("response", &record.response),
+        ("drawn", &record.drawn),
         ("punctual", &record.punctual),
         ("service", &record.service),
         ("lag", &record.lag),
@@ -91,6 +96,10 @@ impl Sums {
         for server in &record.servers {
             self.servers.entry(server.name.clone()).or_default().absorb(server);
         }
+        let all = record.response.get(&Kind::All);
+        let is_answered = all.is_some_and(|all| all.count > all.unanswered);
+        self.lacks_drawn |= is_answered && record.drawn.is_empty();
+        self.lacks_punctual |= is_answered && record.punctual.is_empty();
         let damaged = |place: &str| format!("a histogram of {place} contradicts its figures");
         for (place, times) in times_of(record) {
             let sum = self.times.entry(place.clone()).or_default().absorb(times);
@@ -107,7 +116,12 @@ impl Sums {
     pub(super) fn seal(mut self, record: &mut Record) {
         let times = &mut self.times;
         record.response = by_kind(times, "response");
-        record.punctual = by_kind(times, "punctual");
+        if !self.lacks_drawn && !self.lacks_punctual {
+            record.drawn = by_kind(times, "drawn");
+        }
+        if !self.lacks_punctual {
+            record.punctual = by_kind(times, "punctual");
+        }
         record.service = by_kind(times, "service");
         record.lag = by_kind(times, "lag");
         let mut taken = |place: &str| times.remove(place).unwrap_or_default().seal();

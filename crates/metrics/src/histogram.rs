@@ -281,6 +281,24 @@ impl Histogram<u64> {
         later
     }
 
+    /// These values, of which those of `from` are replaced by those of `to`: as many, none of which
+    /// is larger than the one that it replaces. `from` and `to` may be estimates. If they hold more
+    /// than there is to replace, the result is too small rather than too large.
+    pub fn moved(&self, from: &Self, to: &Self) -> Self {
+        debug_assert_eq!(from.count(), to.count(), "each value is replaced by one");
+        let buckets = self.buckets.moved(&from.buckets, &to.buckets);
+        let (own, from, to) = (&self.moments, &from.moments, &to.moments);
+        let less = |own: u128, from: u128, to: u128| own.saturating_sub(from.saturating_sub(to));
+        let moments = Moments {
+            count: buckets.count(),
+            min: own.min.min(to.min),
+            sum: less(own.sum, from.sum, to.sum),
+            sum_squares: less(own.sum_squares, from.sum_squares, to.sum_squares),
+            ..*own
+        };
+        Self { buckets, moments }
+    }
+
     /// Reads back [`Histogram::to_text`] together with its exact moments. `None` if the text is no
     /// valid histogram or holds a different number of values than the moments.
     pub fn from_text(text: &str, moments: Moments) -> Option<Self> {

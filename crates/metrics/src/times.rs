@@ -75,8 +75,11 @@ pub struct Times<H> {
     pub service: Vec<Option<H>>,
     /// sent − intended, per slot.
     pub lag: Vec<Option<H>>,
-    /// Response time less the most that memtide may have added to it, per slot; 0 if that is over
-    /// a quarter of it. Of operations drawn at random, each counted as often as it stands for.
+    /// Response times of operations that were drawn, per slot, each counted as often as it stands
+    /// for.
+    pub drawn: Vec<Option<H>>,
+    /// Response times of the operations in `drawn` less the most that memtide may have added, per
+    /// slot, counted as often as there; 0 if that is over a quarter of the time.
     pub punctual: Vec<Option<H>>,
     /// The part of the lag during which the operation could have been sent.
     pub lag_generator: H,
@@ -118,6 +121,7 @@ impl<H: Default> Times<H> {
             response: slots(),
             service: slots(),
             lag: slots(),
+            drawn: slots(),
             punctual: slots(),
             lag_generator: H::default(),
             lag_client_busy: H::default(),
@@ -140,13 +144,13 @@ impl<H: Default> Times<H> {
 impl<H> Times<H> {
     /// The places for distributions of slots, used or not, of all but response and service times.
     pub(crate) fn slotted(shape: &Shape) -> usize {
-        let channels = if shape.bounds { 3 } else { 2 };
+        let channels = if shape.bounds { 4 } else { 3 };
         channels * shape.slots.len()
     }
 
     /// All distributions but those that cells hold, in one order for every `H`.
     pub(crate) fn each(&mut self) -> impl Iterator<Item = &mut H> {
-        let slots = [&mut self.lag, &mut self.punctual, &mut self.bounds];
+        let slots = [&mut self.lag, &mut self.drawn, &mut self.punctual, &mut self.bounds];
         let of_all = [
             &mut self.lag_generator,
             &mut self.lag_client_busy,

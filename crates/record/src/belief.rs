@@ -20,6 +20,7 @@ use memtide_base::Span;
 use memtide_belief::{Own, Ranks, Refusal, Sample, interval, own};
 use memtide_metrics::{Histogram, LATE_CLASSES, Slice, slices};
 use memtide_scenario::Kind;
+use std::collections::BTreeMap;
 
 /// Why a record from before slices were kept has no intervals.
 const NO_SLICES: &str = "kept no slices";
@@ -45,22 +46,24 @@ impl Record {
 
     /// Sets the intervals, and the bounds of memtide's own share.
     fn believe(&mut self) {
-        let others = self.others();
-        let (punctual, measured_s) = (std::mem::take(&mut self.punctual), self.measured_s);
+        let (others, measured_s) = (self.others(), self.measured_s);
+        let kinds = self.response.keys();
+        let punctual: BTreeMap<Kind, Histogram<u64>> =
+            kinds.filter_map(|kind| Some((*kind, self.punctual_of(*kind)?))).collect();
         let slicing = self.slicing.take();
         let all = slicing.as_ref().and_then(|of| of.channel(of.response.get(&Kind::All)).ok());
         self.set_rate_interval(slicing.as_ref(), all.as_deref());
         self.find_drift(all.as_deref());
         let set = |times: &mut Distribution,
                    kept: &dyn Fn(&Slicing) -> Option<&String>,
-                   of: Option<&Distribution>| {
+                   punctual: Option<&Histogram<u64>>| {
             let Some(whole) = times.times() else { return };
             let slices = match &slicing {
                 Some(slicing) => slicing.channel(kept(slicing)),
                 None => Err(NO_SLICES.to_owned()),
             };
-            let own = of.and_then(|of| Some((of.times()?, others)));
-            times.set_belief(&whole, slices, own.as_ref(), measured_s);
+            let own = punctual.map(|punctual| times.own_of(punctual, others));
+            times.set_belief(&whole, slices, own, measured_s);
             // What holds for all figures is said once.
             if slicing.as_ref().is_none_or(|slicing| slicing.unusable.is_some()) {
                 times.no_interval.clear();
@@ -80,7 +83,15 @@ impl Record {
                 false => set(times, &|of| of.servers.get(&server.name), None),
             }
         }
-        (self.punctual, self.slicing) = (punctual, slicing);
+        self.slicing = slicing;
+    }
+
+    /// Response times of a kind of operation without the most that memtide may have added; none if
+    /// the record does not hold them.
+    fn punctual_of(&self, kind: Kind) -> Option<Histogram<u64>> {
+        let times = |of: &BTreeMap<Kind, Distribution>| of.get(&kind)?.times();
+        let punctual = times(&self.punctual)?;
+        Some(own::punctual(&times(&self.response)?, times(&self.drawn).as_ref(), &punctual))
     }
 
     /// The interval of the rate: from the scatter of the slices' operations.
@@ -140,10 +151,6 @@ impl Slicing {
     }
 }
 
-/// What bounds memtide's own share of a channel: times without it, and the fractions of operations
-/// that others' lateness may have delayed.
-type Punctual = (Histogram<u64>, [f64; LATE_CLASSES]);
-
 impl Distribution {
     /// What bounds memtide's own share of these times.
     fn own_of<'a>(&self, punctual: &'a Histogram<u64>, others: [f64; LATE_CLASSES]) -> Own<'a> {
@@ -157,13 +164,12 @@ impl Distribution {
         &mut self,
         whole: &Histogram<u64>,
         slices: Result<Vec<Slice>, String>,
-        punctual: Option<&Punctual>,
+        own: Option<Own<'_>>,
         measured_s: f64,
     ) {
         self.n_effective.clear();
         self.no_interval.clear();
         let unanswered = self.unanswered;
-        let own = punctual.map(|(punctual, others)| self.own_of(punctual, *others));
         let mut share = OwnShare::default();
         let words = |refusal: &Refusal| refusal.words(measured_s);
         let sample = slices

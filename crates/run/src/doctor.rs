@@ -48,7 +48,7 @@ pub(crate) struct Findings<'a> {
     pub(crate) errors: Errors<'a>,
     /// All response times, and the number of operations that rank above them.
     pub(crate) response: (&'a Histogram<u64>, u64),
-    /// Response times less the most that memtide may have added to them.
+    /// Response times less the most that memtide may have added to them; empty if that is unknown.
     pub(crate) punctual: &'a Histogram<u64>,
     /// Fraction of time in which each worker could have run while another thread had its CPU.
     pub(crate) kept: &'a [f64],
@@ -205,7 +205,6 @@ fn generator(findings: &Findings<'_>, p: f64, code: CheckKind) -> Check {
             return skipped(code, &format!("{name} falls among operations that were not answered"));
         }
     };
-    // Of drawn operations, a percentile may be above that of all.
     let share = if seen > 0.0 { (1.0 - ideal / seen).max(0.0) } else { 0.0 };
     let message = format!(
         "memtide's own delay is {} of {name} (limit {})",

@@ -16,6 +16,7 @@ use crate::run_plan::{
 use crate::share::{NotRun, Share};
 use crate::survey::{ServerCommands, Survey, whole};
 use memtide_base::{Instant, Span};
+use memtide_belief::own;
 use memtide_metrics::interval::ConnectionCounters;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Lateness, Row, TallySum, Times};
 use memtide_record::{
@@ -272,6 +273,8 @@ fn set_times(record: &mut Record, ended: &Ended, plan: &Plan) {
         record.response.insert(kind, ranked);
         let punctual = merged(&times.punctual, kind, plan);
         if punctual.count() > 0 {
+            let drawn = merged(&times.drawn, kind, plan);
+            record.drawn.insert(kind, Distribution::of(&drawn, 0, Span::ZERO));
             record.punctual.insert(kind, Distribution::of(&punctual, 0, Span::ZERO));
         }
         if !matches!(kind, Kind::GetHit | Kind::GetMiss) {
@@ -317,8 +320,10 @@ fn judge<W: Observer>(
     let plan = &material.lowered.plan;
     let totals = &ended.totals;
     let measured = ended.measured();
-    let [response, punctual] = [&totals.times.response, &totals.times.punctual]
+    let times = &totals.times;
+    let [response, drawn, punctual] = [&times.response, &times.drawn, &times.punctual]
         .map(|times| merged(times, Kind::All, plan));
+    let punctual = own::punctual(&response, Some(&drawn), &punctual);
     let workers = || ended.workers.iter();
     let machine = record.machine_cpu.as_ref();
     let throttled = machine.and_then(|cpu| cpu.throttled);

@@ -1,6 +1,7 @@
 //! The servers of a benchmark, their counters, and the CPUs of both sides.
 
 use crate::commands::Kept;
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -41,7 +42,7 @@ fn parse_cpus(list: &str) -> Option<Vec<u32>> {
 
 /// A server on a free loopback port. Dropping this value ends it.
 pub(crate) struct Server {
-    _child: Kept,
+    child: Kept,
     pub(crate) address: SocketAddr,
     /// Where its counters can be asked for in plain text.
     pub(crate) plain: SocketAddr,
@@ -79,7 +80,19 @@ impl Server {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        Ok(Self { _child: child, address, plain })
+        Ok(Self { child, address, plain })
+    }
+
+    /// Stops the server for this long; it goes on in any case.
+    pub(crate) fn stop_for(&self, length: Duration) -> Result<(), String> {
+        self.signal(Signal::STOP)?;
+        std::thread::sleep(length);
+        self.signal(Signal::CONT)
+    }
+
+    fn signal(&self, signal: Signal) -> Result<(), String> {
+        kill_process(Pid::from_child(&self.child.0), signal)
+            .map_err(|error| format!("cannot signal the server at {}: {error}", self.address))
     }
 
     /// A server of ours that prints its address.
@@ -94,7 +107,7 @@ impl Server {
             .map_err(|error| format!("{name} said nothing: {error}"))?;
         let address = line.trim().strip_prefix("listening on ").and_then(|it| it.parse().ok());
         match address {
-            Some(address) => Ok(Self { _child: child, address, plain: address }),
+            Some(address) => Ok(Self { child, address, plain: address }),
             None => Err(format!("{name} said '{line}' and not where it listens")),
         }
     }

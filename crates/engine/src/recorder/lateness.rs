@@ -14,6 +14,10 @@ const HALVINGS_MAX: u32 = 20;
 /// A wake-up that is later than this, and by more than the run-queue time explains, was not only
 /// the timer's: the process was stopped, or the hypervisor ran something else.
 const UNEXPLAINED: Span = Span::from_ms(1);
+/// Operations to which memtide may have added this much are recorded whether or not their wake-up
+/// is drawn, so that no stall of memtide escapes the draw. A worker has at most 2 000 gaps per
+/// second that are as long.
+const CERTAIN_FROM: Span = Span::from_us(500);
 /// Spreads consecutive numbers evenly: 2^64 divided by the golden ratio.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -102,35 +106,57 @@ impl Latenesses {
 }
 
 /// When a worker looked at its connections, and what kept it from looking.
+///
+/// The time of its run queue is read around drawn waits, and after long gaps. An operation to which
+/// memtide may have added [`CERTAIN_FROM`] counts once, in every wake-up. The others count only in
+/// drawn wake-ups, as often as these stand for.
 #[derive(Debug)]
 pub(crate) struct Looks {
-    /// The end of the last wait, when it looked last.
+    /// The end of the last wait.
     woken: Instant,
+    /// The end of the wait before: what has arrived since may have lain unread.
+    looked: Instant,
     /// Waits so far.
     waits: u64,
     /// Of the wake-ups, one in two to this power is drawn.
     halvings: u32,
-    /// The run-queue time before the present wait, if its wake-up is drawn and the time known.
-    kept: Option<Span>,
     is_drawn: bool,
+    /// The number of wake-ups for which the one that was drawn last stands.
+    stands_for: u64,
+    /// The run-queue time when it was read last, if it is known. It only grows, so that its growth
+    /// since then bounds that in the present wait.
+    kept: Option<Span>,
     /// Draws since `since`.
     draws: u32,
     since: Instant,
-    /// The most time for which a reply lay unread when the worker woke; none if it is not drawn.
-    unread: Option<Span>,
+    /// The most time for which a reply lay unread when the worker woke.
+    unread: Span,
+    /// Operations to which memtide may have added less than this are not recorded.
+    recorded_from: Span,
+}
+
+/// The part of a response time that memtide may have added by leaving the reply unread, and the
+/// number of operations for which this one stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Weighed {
+    pub(crate) unread: Span,
+    pub(crate) stands_for: u64,
 }
 
 impl Looks {
     pub(crate) const fn new() -> Self {
         Self {
             woken: Instant::ZERO,
+            looked: Instant::ZERO,
             waits: 0,
             halvings: 0,
-            kept: None,
             is_drawn: false,
+            stands_for: 1,
+            kept: None,
             draws: 0,
             since: Instant::ZERO,
-            unread: None,
+            unread: Span::ZERO,
+            recorded_from: Span::ZERO,
         }
     }
 
@@ -141,6 +167,8 @@ impl Looks {
         let spread = self.waits.wrapping_mul(GOLDEN);
         self.is_drawn = self.halvings == 0 || spread >> (u64::BITS - self.halvings) == 0;
         if self.is_drawn {
+            // The draws of this wake-up may change the halvings before its replies are taken.
+            self.stands_for = 1 << self.halvings;
             self.kept = driver.kept();
         }
     }
@@ -153,26 +181,39 @@ impl Looks {
         (from, until): (Instant, Instant),
         woken: Instant,
     ) {
-        self.unread = None;
-        if self.is_drawn {
-            self.drawn(driver, (from, until), woken);
+        self.looked = std::mem::replace(&mut self.woken, woken);
+        let gap = woken.since(self.looked);
+        if self.is_drawn || gap >= CERTAIN_FROM {
+            self.look(driver, (from, until));
+        } else {
+            (self.unread, self.recorded_from) = (gap, CERTAIN_FROM);
         }
-        self.woken = woken;
     }
 
+    /// Reads how long the worker could not run in the wait that has just ended.
     #[inline(never)]
-    fn drawn(&mut self, driver: &impl Driver, (from, until): (Instant, Instant), woken: Instant) {
-        let wait = woken.since(from);
-        let late = woken.since(until.max(from));
-        let kept = self.kept.zip(driver.kept()).map(|(before, now)| now.saturating_sub(before));
+    fn look(&mut self, driver: &impl Driver, (from, until): (Instant, Instant)) {
+        let wait = self.woken.since(from);
+        let late = self.woken.since(until.max(from));
+        let now = driver.kept();
+        let kept = self.kept.zip(now).map(|(before, now)| now.saturating_sub(before));
         let blind = match kept {
             Some(kept) if late <= kept + UNEXPLAINED => wait.min(kept.max(late)),
             // Nothing says when it stood still.
             _ => wait,
         };
-        self.unread = Some(from.since(self.woken) + blind);
+        self.kept = now;
+        self.unread = from.since(self.looked) + blind;
+        self.recorded_from = if self.is_drawn { Span::ZERO } else { CERTAIN_FROM };
+        if self.is_drawn {
+            self.follow_draws();
+        }
+    }
+
+    /// Draws more or fewer of the wake-ups to come, by how many were drawn lately.
+    fn follow_draws(&mut self) {
         self.draws += 1;
-        let passed = woken.since(self.since);
+        let passed = self.woken.since(self.since);
         if self.draws < DRAWS && passed < DRAWS_FOR {
             return;
         }
@@ -181,14 +222,20 @@ impl Looks {
         } else if self.draws < DRAWS / 4 {
             self.halvings = self.halvings.saturating_sub(1);
         }
-        (self.draws, self.since) = (0, woken);
+        (self.draws, self.since) = (0, self.woken);
     }
 
-    /// The most time for which a reply that was read at `at` lay unread, and the number of
-    /// operations for which this one stands; none if the wake-up was not drawn.
+    /// How an operation counts that was delayed by at most `late` by what was sent late, and whose
+    /// reply was read at `at`; none if it is not recorded. Which it is depends on the most that
+    /// memtide may have added if it saw nothing since it looked last, which needs no reading.
     #[inline]
-    pub(crate) fn unread(&self, at: Instant) -> Option<(Span, u64)> {
-        self.unread.map(|unread| (unread + at.since(self.woken), 1 << self.halvings))
+    pub(crate) fn weigh(&self, at: Instant, late: Span) -> Option<Weighed> {
+        let most = late + at.since(self.looked);
+        if most < self.recorded_from {
+            return None;
+        }
+        let stands_for = if most < CERTAIN_FROM { self.stands_for } else { 1 };
+        Some(Weighed { unread: self.unread + at.since(self.woken), stands_for })
     }
 }
 

@@ -178,7 +178,8 @@ fn is_harmless(text: &str, what: &str) {
 
 /// Takes out of a record what those from before slices were kept do not have.
 fn grow_old(value: &mut Value) {
-    const NEW: [&str; 6] = ["slicing", "punctual", "own", "n_effective", "no_interval", "late"];
+    const NEW: [&str; 7] =
+        ["slicing", "drawn", "punctual", "own", "n_effective", "no_interval", "late"];
     match value {
         Value::Object(members) => {
             members.retain(|name, _| !NEW.contains(&name.as_str()) && !name.contains("_ci_"));

@@ -9,9 +9,9 @@ use super::*;
 use generate::{Generator, run};
 use memtide_base::Random;
 use memtide_record::{
-    Aborted, Believable, CheckResult, ChurnCounts, ChurnRecord, Figure, GoalResult, LagSplit,
-    LateCause, MachineCpu, MachineRecord, Percentile, PlannedServer, Reconnects, ServerCounters,
-    ServerRecord, Verdict, Warning, judge,
+    Aborted, Believable, CheckResult, ChurnCounts, ChurnRecord, Distribution, Figure, GoalResult,
+    LagSplit, LateCause, MachineCpu, MachineRecord, Percentile, PlannedServer, Reconnects,
+    ServerCounters, ServerRecord, Verdict, Warning, judge,
 };
 use memtide_scenario::{Kind, Scenario};
 use std::collections::BTreeMap;
@@ -114,6 +114,29 @@ fn rates_are_divided_by_the_union_of_the_windows() {
     assert_eq!((apart.measured_s, apart.rate.achieved_per_s), (20.0, 100.0));
     assert!(apart.intervals.len() <= memtide_metrics::series::ROWS_MAX);
     assert_eq!(apart.intervals.iter().map(|row| row.ops).sum::<u64>(), 2_000);
+}
+
+#[test]
+fn a_record_that_does_not_bound_memtides_own_delay_leaves_the_whole_without() {
+    let with = |start_ms, is_drawn: bool, is_punctual: bool| {
+        let mut record = run(start_ms, 10);
+        let times = || record.response.clone();
+        let (drawn, punctual) = (is_drawn.then(times), is_punctual.then(times));
+        record.drawn = drawn.unwrap_or_default();
+        record.punctual = punctual.unwrap_or_default();
+        record
+    };
+    let all = Some(run(0, 10).response[&Kind::All].count * 2);
+    for (is_drawn, is_punctual, expected) in [
+        (true, true, [all, all]),
+        // Of an older version: what is left of the times stands for all.
+        (false, true, [None, all]),
+        (false, false, [None, None]),
+    ] {
+        let merged = same(&[with(0, true, true), with(1, is_drawn, is_punctual)]);
+        let count = |of: &BTreeMap<Kind, Distribution>| of.get(&Kind::All).map(|all| all.count);
+        assert_eq!([count(&merged.drawn), count(&merged.punctual)], expected);
+    }
 }
 
 #[test]

@@ -184,6 +184,21 @@ impl Buckets<u64> {
         Some(self)
     }
 
+    /// As many counts as these, of which `from` are where `to` has them. No bucket has fewer than
+    /// none: where `from` holds more than there are, the others move down.
+    pub(super) fn moved(&self, from: &Self, to: &Self) -> Self {
+        let total = self.count();
+        let (mut below, mut placed, mut moved) = (0i128, 0u64, Self::new());
+        for (index, count) in moved.counts.iter_mut().enumerate() {
+            let [own, from, to] = [self, from, to].map(|of| i128::from(of.counts[index]));
+            below += own - from + to;
+            let reached = below.clamp(placed.into(), total.into()) as u64;
+            *count = reached - placed;
+            placed = reached;
+        }
+        moved
+    }
+
     /// Decodes the output of [`Buckets::to_bytes`]; `None` for any other bytes.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         // The library allocates as many bytes as the head claims, before it reads them.

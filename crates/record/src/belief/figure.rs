@@ -102,8 +102,7 @@ impl GradedFigure {
         self.reason = match (self.half_width, self.grade) {
             (_, Grade::Yes) => None,
             (None, _) => Some(missing.to_owned()),
-            // What is left without memtide's lateness is better than half of what is there. Without
-            // any, the bound is known of drawn operations alone, and scatters.
+            // What is left without memtide's lateness is better than half of what is there.
             (Some(x), _)
                 if self.own.is_some_and(|own| own > YES_MAX)
                     && (by_sampling < x / 2.0 || Grade::of(by_sampling) == Grade::Yes) =>
@@ -295,7 +294,7 @@ impl Record {
             Some(slicing) => slicing.channel(slicing.response.get(&kind)),
             None => Err(NO_SLICES.to_owned()),
         };
-        let punctual = self.punctual.get(&kind).and_then(Distribution::times);
+        let punctual = self.punctual_of(kind);
         let own = punctual.as_ref().map(|punctual| times.own_of(punctual, self.others()));
         let own_low = own.zip(value).map(|(own, value)| own.at(p).min(value));
         let found = slices.and_then(|slices| {

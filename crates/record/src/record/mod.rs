@@ -183,10 +183,16 @@ pub struct Record {
     /// Received − intended, by kind of operation: the headline figures.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, Distribution>"))]
     pub response: BTreeMap<Kind, Distribution>,
-    /// Received − intended without the most that memtide itself may have added, by kind of
-    /// operation. At many wake-ups per second a part of them is drawn, and each operation counts as
-    /// often as it stands for. 0 where memtide may have added more than a quarter. Absent in older
-    /// records.
+    /// Received − intended of operations that were drawn, by kind of operation. At many wake-ups
+    /// per second a part of them is drawn, and each operation counts as often as it stands for; an
+    /// operation to which memtide may have added 0.5 ms is always drawn, and counts once. Absent in
+    /// older records.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, Distribution>"))]
+    pub drawn: BTreeMap<Kind, Distribution>,
+    /// The times in `drawn` without the most that memtide itself may have added, by kind of
+    /// operation, counted as often as there. 0 where memtide may have added more than a quarter.
+    /// Absent in older records.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(test, schemars(with = "BTreeMap<String, Distribution>"))]
     pub punctual: BTreeMap<Kind, Distribution>,

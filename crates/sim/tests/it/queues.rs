@@ -6,6 +6,7 @@
 //! M/M/c: waiting is Erlang C's probability times an exponential with rate cμ − λ.
 
 pub(crate) mod belief;
+mod blame;
 mod cutoff;
 mod drift;
 mod empty;

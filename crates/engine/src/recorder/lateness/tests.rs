@@ -54,7 +54,7 @@ fn unread(until: u64, kept: Option<u64>) -> Span {
     looks.wait_begins(&thread);
     thread.0.set(kept.map(|us| Span::from_us(7 + us)));
     looks.wait_ends(&thread, (us(110), us(until)), us(210));
-    looks.unread(us(211)).expect("the first wake-ups are all drawn").0
+    looks.weigh(us(211), Span::ZERO).expect("the first wake-ups are all drawn").unread
 }
 
 #[test]
@@ -73,7 +73,8 @@ fn a_late_wake_up_that_nothing_explains_counts_as_a_whole() {
     let mut looks = Looks::new();
     looks.wait_begins(&thread);
     looks.wait_ends(&thread, (us(0), us(100)), us(3_000));
-    assert_eq!(looks.unread(us(3_000)).expect("it is drawn").0, Span::from_us(3_000));
+    let weighed = looks.weigh(us(3_000), Span::ZERO).expect("it is drawn");
+    assert_eq!(weighed.unread, Span::from_us(3_000));
 }
 
 #[test]
@@ -84,7 +85,7 @@ fn with_many_wake_ups_each_that_is_drawn_stands_for_several() {
     let wake = |looks: &mut Looks, at: u64| {
         looks.wait_begins(&thread);
         looks.wait_ends(&thread, (us(at), us(at)), us(at));
-        looks.unread(us(at)).map_or(0, |(_, stands_for)| stands_for)
+        looks.weigh(us(at), Span::ZERO).map_or(0, |weighed| weighed.stands_for)
     };
     for nth in 0..200_000 {
         let stands_for = wake(&mut looks, nth * 10);
@@ -96,6 +97,65 @@ fn with_many_wake_ups_each_that_is_drawn_stands_for_several() {
     // 100 per second: soon all of them are drawn again.
     let calm: Vec<u64> = (0..400).map(|nth| wake(&mut looks, 2_000_000 + nth * 10_000)).collect();
     assert!(calm[300..].iter().all(|stands_for| *stands_for == 1), "{calm:?}");
+}
+
+/// Looks of a worker that has woken every 10 µs for 2 s, so that few wake-ups are drawn, and its
+/// thread. The last wake-up was at 2 s.
+fn seldom_drawn() -> (Looks, Thread) {
+    let thread = Thread(Cell::new(Some(Span::ZERO)));
+    let mut looks = Looks::new();
+    for nth in 1..=200_000 {
+        looks.wait_begins(&thread);
+        looks.wait_ends(&thread, (us(nth * 10), us(nth * 10)), us(nth * 10));
+    }
+    assert!(looks.halvings >= 5, "{looks:?}");
+    (looks, thread)
+}
+
+#[test]
+fn what_memtide_may_have_delayed_for_long_counts_once_in_each_wake_up() {
+    let late = Span::from_us(700);
+    let mut drawn = 0;
+    for more in 0..100 {
+        let (mut looks, thread) = seldom_drawn();
+        let mut at = 2_000_000;
+        for _ in 0..more {
+            looks.wait_begins(&thread);
+            at += 10;
+            looks.wait_ends(&thread, (us(at - 9), us(at)), us(at));
+        }
+        // It was sent late: it may have been delayed by that, and for the whole of the last gap.
+        let own = looks.weigh(us(at + 1), late).expect("it is recorded");
+        assert_eq!(own.stands_for, 1);
+        assert!(own.unread <= Span::from_us(11), "{own:?}");
+        // Of those that were not, a drawn one stands for as many as when it was drawn.
+        if let Some(other) = looks.weigh(us(at + 1), Span::ZERO) {
+            assert_eq!(other, Weighed { unread: Span::from_us(2), stands_for: looks.stands_for });
+            drawn += 1;
+        }
+        // The worker could not run for 5 ms, 4 ms of which its thread was ready to run.
+        looks.wait_begins(&thread);
+        thread.0.set(Some(Span::from_ms(4)));
+        looks.wait_ends(&thread, (us(at + 1), us(at + 900)), us(at + 5_001));
+        let unread = looks.weigh(us(at + 5_002), Span::ZERO).expect("it is recorded");
+        // It woke 4.1 ms later than the timer should have.
+        let own = Span::from_us(1 + 4_101 + 1);
+        assert_eq!(unread, Weighed { unread: own, stands_for: 1 });
+    }
+    assert!((1..10).contains(&drawn), "{drawn} of 100 are drawn");
+}
+
+#[test]
+fn a_wake_up_counts_as_when_it_was_drawn() {
+    let thread = Thread(Cell::new(Some(Span::ZERO)));
+    let mut looks = Looks::new();
+    for nth in 1..=u64::from(DRAWS) {
+        looks.wait_begins(&thread);
+        looks.wait_ends(&thread, (us(nth), us(nth)), us(nth));
+        let weighed = looks.weigh(us(nth), Span::ZERO);
+        assert_eq!(weighed.map(|it| it.stands_for), Some(1), "wake-up {nth} of all");
+    }
+    assert_eq!(looks.halvings, 1, "from now on each second one");
 }
 
 #[test]
