@@ -77,7 +77,8 @@ fn expected(counters: &Counters, protocol: Protocol) -> BTreeMap<String, Expecte
     // memcached does not count stores refused for their size or for lack of memory.
     let refused = counters.errors[ErrorClass::ServerError as usize];
     // Hits and misses are known only of answered operations.
-    let all_answered = counters.unanswered() == 0 && counters.late_replies == 0;
+    let unknown = counters.unanswered() + counters.refused + counters.late_replies;
+    let all_answered = unknown == 0;
     let touched = counters.replies[ReplyClass::Touched as usize] + touching_hits(counters);
     let as_reads = match protocol {
         Protocol::Meta => counters.touch_commands.saturating_sub(touched),
