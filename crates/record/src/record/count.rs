@@ -197,6 +197,10 @@ impl Totals {
             let (part, whole) = (self.dropped_at_end, self.dropped);
             return Err(format!("{part} of {whole} dropped operations at the end of the window"));
         }
+        if self.refused > self.answered {
+            let (part, whole) = (self.refused, self.answered);
+            return Err(format!("{part} of {whole} answered operations were refused"));
+        }
         let Self { answered, failed, timed_out, lost, dropped, unacknowledged, abandoned, .. } =
             *self;
         let outcomes = [answered, failed, timed_out, lost, dropped, unacknowledged, abandoned];
