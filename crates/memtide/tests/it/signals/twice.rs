@@ -45,7 +45,7 @@ fn interrupted(row: usize) {
     let running = Running::start(&format!("{line} {}", if is_native { LOAD } else { "" }));
     peer.await_figure("cmd_get", 800);
     // Another kind of signal counts as the first, too.
-    let second = if row % 2 == 0 { Signal::INT } else { Signal::TERM };
+    let second = if row.is_multiple_of(2) { Signal::INT } else { Signal::TERM };
     running.signal(Signal::INT);
     thread::sleep(Duration::from_millis(5));
     running.signal(second);
