@@ -1,10 +1,8 @@
-//! Signals that stop a run: the first requests a stop, a later one ends the program at once.
-//! Programs such as timeout(1), sudo and supervisors send theirs twice within milliseconds; what
-//! comes within a second of the first counts as the first. A face can end by the signal, as the
-//! program that it imitates would. Exceeding the shell's file size limit is a write error and does
-//! not end the program.
-//!
-//! Unsafe code registers what a signal does; it calls only what a handler may call.
+//! Signals that stop a run: the first requests a stop, one more than a second later ends the
+//! program at once (timeout(1), sudo and supervisors send theirs twice). A face can end by the
+//! signal, as the program that it imitates would. Exceeding the shell's file size limit is a write
+//! error and does not end the program. Unsafe code registers what a signal does; it calls only what
+//! a handler may call.
 
 pub mod shell;
 pub mod terminal;

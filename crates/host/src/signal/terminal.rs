@@ -2,7 +2,7 @@
 //! line breaks work as before. The modes are given back by the program, or by the signal that ends
 //! it at once.
 //!
-//! What a handler of signals calls here is only what a handler may call.
+//! Unsafe code is what a handler of signals calls here; it calls only what a handler may call.
 
 use rustix::process::getpgrp;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};

@@ -26,8 +26,8 @@ struct Unheard {
 /// Cause: The server did not answer stats, as a proxy or another program does that does not know
 /// the command.
 ///
-/// To do: Nothing, if the server is one of these; its counters are not compared. `--no-stats` leaves
-/// the question out.
+/// To do: Nothing, if the server is one of these; its counters are not compared. `--no-stats`
+/// leaves the question out.
 pub(crate) fn first_survey<F: Fleet>(
     fleet: &mut QueryFilter<'_, F>,
     plan: &Plan,

@@ -1,6 +1,6 @@
 //! A fleet wrapper that queries no statistics of servers that must not be queried, or that did not
-//! answer when they were, and that gives queries little time. Everything else is passed to the fleet
-//! unchanged.
+//! answer when they were, and that gives queries little time. Everything else is passed to the
+//! fleet unchanged.
 
 use memtide_base::Span;
 use memtide_world::driver::Closed;

@@ -56,7 +56,8 @@ impl RefusedCounts {
         }
         let why = self.why.as_deref().unwrap_or("an error without a message");
         let remedy = if why.contains("too large") {
-            "use smaller values (--valuesize, -V), or let the server take larger ones (memcached -I)"
+            "use smaller values (--valuesize, -V), or let the server take larger ones (memcached \
+             -I)"
         } else if why.contains("out of memory") {
             "use fewer or smaller values (-r, -V), or give the server more memory (memcached -m)"
         } else {

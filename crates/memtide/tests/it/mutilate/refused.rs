@@ -8,8 +8,8 @@ use crate::peer::Peer;
 
 /// memcached without options takes no value of this length.
 const TOO_LARGE: &str = "-V 1048576 -r 10 -q 200";
-const WHY: &str = "with 'SERVER_ERROR object too large for cache'; use smaller values (--valuesize, \
-                   -V), or let the server take larger ones (memcached -I)\n";
+const WHY: &str = "with 'SERVER_ERROR object too large for cache'; use smaller values \
+                   (--valuesize, -V), or let the server take larger ones (memcached -I)\n";
 
 #[test]
 fn refused_sets_count_in_totals_and_rows_and_one_line_tells_of_them() {

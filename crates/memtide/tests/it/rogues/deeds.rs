@@ -121,8 +121,8 @@ deeds! {
         all(3, "not answer within").but(Stats, 0, MUTE).but(Probe, 3, SLOW).but(Fill, 3, SLOW)
             .but(Load, 0, "timed out");
     "says half, then nothing": |it| it.half() =>
-        all(3, "did not end its answer").but(Stats, 0, MUTE).but(Probe, 3, "'ENEN").but(Fill, 3, "'STOR")
-            .but(Load, 3, "'ENEN");
+        all(3, "did not end its answer").but(Stats, 0, MUTE).but(Probe, 3, "'ENEN")
+            .but(Fill, 3, "'STOR").but(Load, 3, "'ENEN");
     "says half, then closes": |it| { it.half()?; it.leave() } =>
         all(3, "closed the connection|reset the connection").but(Load, ANY, "was gone|were gone");
     "says half, then resets": |it| { it.half()?; it.reset() } =>
