@@ -22,12 +22,6 @@ struct Unheard {
 
 /// Queries `stats` of every server. Those that do not report them are asked whether they serve at
 /// all.
-///
-/// Cause: The server did not answer stats, as a proxy or another program does that does not know
-/// the command.
-///
-/// To do: Nothing, if the server is one of these; its counters are not compared. `--no-stats`
-/// leaves the question out.
 pub(crate) fn first_survey<F: Fleet>(
     fleet: &mut QueryFilter<'_, F>,
     plan: &Plan,
@@ -106,6 +100,11 @@ fn check_served<F: Fleet>(
 
 impl Unheard {
     /// Reason why the counters of this server of `plan` are not compared.
+    ///
+    /// Cause: The server did not answer stats, as a proxy or another program does that does not
+    /// know the command.
+    ///
+    /// To do: Nothing, if the server is one of these; `--no-stats` leaves the question out.
     fn words<F: Fleet>(&self, plan: &Plan, fleet: &QueryFilter<'_, F>) -> String {
         let name = &plan.servers[self.number].name;
         match &self.error {
