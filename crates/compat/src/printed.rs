@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 pub struct Printed {
     /// The text that scripts parse.
     pub stdout: String,
-    /// The original's text there, and nothing else: drivers of tests treat any other line as a
-    /// failure.
+    /// The original's text there, and nothing else unless requests were refused: drivers of tests
+    /// treat any other line as a failure.
     pub stderr: String,
     /// Text that no original prints; for stderr, if the user wants it.
     pub notes: String,

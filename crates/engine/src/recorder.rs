@@ -76,6 +76,8 @@ pub(crate) struct Recorder {
     answers: [Answers; 2],
     sends: Sends,
     sampling: bool,
+    /// True if error replies count as answers.
+    counts_refused: bool,
     /// True if the size or the sample of each operation is kept.
     keeps_singles: bool,
     several_servers: bool,
@@ -108,6 +110,7 @@ impl Recorder {
             answers: [Answers::NONE; 2],
             sends: Sends::NONE,
             sampling: plan.samples,
+            counts_refused: plan.counts_refused,
             keeps_singles: plan.samples || plan.shape().message_sizes,
             several_servers: plan.servers.len() > 1,
         }
@@ -282,9 +285,19 @@ impl Recorder {
         place: Option<(ServerId, u32)>,
     ) {
         self.assert_unchanged(entry);
+        let ending = self.counted(ending);
         self.record_endings(entry, &ending, place, (1, u64::from(ending.bytes)));
         if self.keeps_singles && entry.segment == segment::MEASURE {
             self.record_single(entry, &ending, place);
+        }
+    }
+
+    /// `ending` as it counts: an error reply may be an answer.
+    fn counted(&self, ending: Ending) -> Ending {
+        let is_refused = ending.fate == Fate::Failed && ending.received != Instant::NEVER;
+        match is_refused && self.counts_refused {
+            true => Ending { fate: Fate::Answered, ..ending },
+            false => ending,
         }
     }
 
@@ -784,5 +797,8 @@ fn count(
     }
     if let Some(error) = ending.error {
         counters.errors[error as usize] += alike;
+        if ending.fate == Fate::Answered {
+            counters.refused += alike;
+        }
     }
 }

@@ -48,6 +48,8 @@ const SILENT_GRACE: Span = Span::from_s(1);
 const DRIVER_ATTEMPTS: usize = 20;
 /// The pause between such attempts.
 const DRIVER_PAUSE: Duration = Duration::from_millis(1);
+/// Servers that are asked a question at the same time, each by a thread of its own.
+const ASKED_AT_ONCE_MAX: usize = 64;
 /// Measured operations that may wait to be written, per worker.
 const SAMPLES_WAITING: usize = 1 << 16;
 
@@ -126,6 +128,11 @@ impl HostFleet {
         let (cpus, workers) = (cpus.to_vec(), Vec::new());
         let (watched, plan, stops) = (None, None, Stops::default());
         Self { clock, stop, cpus, samples, guard, workers, watched, plan, stops }
+    }
+
+    fn asker(&self) -> Asker {
+        let (clock, guard, stop) = (self.clock, self.guard.clone(), self.stop.clone());
+        Asker { clock, guard, is_late: stop.is_raised(), stop }
     }
 
     /// Ends the run if the guard has refused an address.
@@ -301,16 +308,36 @@ impl Fleet for HostFleet {
         server: &ServerPlan,
         question: Question<'_>,
     ) -> Result<Answer, AskError> {
-        let mut driver = EpollDriver::of_one(self.clock, &self.guard)?;
-        // A user who has asked to stop before may still see the server's counters.
-        let interrupted_before = self.stop.is_raised();
-        let is_interrupted = || self.stop.is_raised() && !interrupted_before;
-        let answer = ask_unless(&is_interrupted, &mut driver, plan, server, question);
-        match self.guard.refused() {
-            // Another address of the server may have answered, but the run ends all the same.
-            Some(address) => Err(AskError::Connect(guard::refusal(address))),
-            None => answer,
+        self.asker().ask(plan, server, question)
+    }
+
+    fn ask_all(
+        &mut self,
+        plan: &Plan,
+        servers: &[&ServerPlan],
+        question: Question<'_>,
+    ) -> Vec<Result<Answer, AskError>> {
+        let asker = &self.asker();
+        let ask = move |server: &ServerPlan| asker.ask(plan, server, question);
+        let mut answers = Vec::with_capacity(servers.len());
+        for servers in servers.chunks(ASKED_AT_ONCE_MAX) {
+            answers.extend(thread::scope(|scope| {
+                let (first, others) = servers.split_first().expect("a chunk is not empty");
+                let start = |server| {
+                    let thread = thread::Builder::new().name("stats".to_owned());
+                    // Without a thread the server waits for the others.
+                    thread.spawn_scoped(scope, move || ask(server)).map_err(|_| server)
+                };
+                let others: Vec<_> = others.iter().copied().map(start).collect();
+                let mut answers = vec![ask(first)];
+                answers.extend(others.into_iter().map(|other| match other {
+                    Ok(thread) => thread.join().expect("a question does not panic"),
+                    Err(server) => ask(server),
+                }));
+                answers
+            }));
         }
+        answers
     }
 
     fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]) {
@@ -318,6 +345,33 @@ impl Fleet for HostFleet {
         self.watched = None;
         if !servers.is_empty() {
             self.watched = Some(Watched::new(plan, servers, (self.clock, &self.guard)));
+        }
+    }
+}
+
+/// Asks servers beside the load.
+struct Asker {
+    clock: Clock,
+    guard: ConnectGuard,
+    stop: StopFlag,
+    /// True if the user had asked to stop before, and may still see the servers' counters.
+    is_late: bool,
+}
+
+impl Asker {
+    fn ask(
+        &self,
+        plan: &Plan,
+        server: &ServerPlan,
+        question: Question<'_>,
+    ) -> Result<Answer, AskError> {
+        let mut driver = EpollDriver::of_one(self.clock, &self.guard)?;
+        let is_interrupted = || self.stop.is_raised() && !self.is_late;
+        let answer = ask_unless(&is_interrupted, &mut driver, plan, server, question);
+        match self.guard.refused() {
+            // Another address of the server may have answered, but the run ends all the same.
+            Some(address) => Err(AskError::Connect(guard::refusal(address))),
+            None => answer,
         }
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Sums {
     /// Connection churn without its times; none without it.
     churn: Option<ChurnRecord>,
     servers: BTreeMap<String, Server>,
+    /// The first of the errors with which servers replied, in the order of the alphabet.
+    refusal: Option<String>,
     /// Distributions of times by their place in a record.
     times: BTreeMap<String, DistributionSum>,
     /// Distributions of counts by their place in a record.
@@ -100,6 +102,7 @@ impl Sums {
         let is_answered = all.is_some_and(|all| all.count > all.unanswered);
         self.lacks_drawn |= is_answered && record.drawn.is_empty();
         self.lacks_punctual |= is_answered && record.punctual.is_empty();
+        self.refusal = self.refusal.take().into_iter().chain(record.refusal.clone()).min();
         let damaged = |place: &str| format!("a histogram of {place} contradicts its figures");
         for (place, times) in times_of(record) {
             let sum = self.times.entry(place.clone()).or_default().absorb(times);
@@ -160,6 +163,7 @@ impl Sums {
         record.sent_in_window = self.sent_in_window;
         record.copies_in_window = self.copies_in_window;
         record.phases = self.phases;
+        record.refusal = self.refusal;
     }
 }
 

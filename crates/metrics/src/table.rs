@@ -24,6 +24,9 @@ macro_rules! counters {
                 answered => answered: u64, second answered "Answered, and not with an error.";
                 /// Answered with an error.
                 failed => failed: u64, second failed "Answered with an error.";
+                /// Answers among `answered` that were an error, if the scenario counts them so.
+                #[missing = default]
+                refused => refused: u64;
                 /// Without a complete answer at the deadline.
                 timed_out => timed_out: Option<u64>,
                     second timed_out "Without a complete answer at their deadline.";

@@ -151,6 +151,10 @@ fn outcomes(totals: &Totals) -> String {
     let parts = outcome_counts(totals).into_iter().filter(|(.., count)| *count > 0);
     let parts: Vec<_> = parts.map(|(name, words, count)| (count, name, words)).collect();
     let each = parts.iter().map(|&(count, name, words)| match name {
+        "answered" if totals.refused > 0 => {
+            let refused = whole(totals.refused);
+            format!("{} answered ({refused} of them with an error)", whole(count))
+        }
         "timed_out" if totals.timed_out_queued > 0 => {
             let queued = whole(totals.timed_out_queued);
             format!("{} timed out ({queued} of them never sent)", whole(count))
@@ -163,7 +167,7 @@ fn outcomes(totals: &Totals) -> String {
     });
     let mut text = match (totals.intended, parts.as_slice()) {
         (0, _) => "none was due".to_owned(),
-        (intended, [(.., words)]) if totals.timed_out_queued == 0 => {
+        (intended, [(.., words)]) if totals.timed_out_queued + totals.refused == 0 => {
             format!("{}, all {words}", whole(intended))
         }
         (intended, _) => {

@@ -10,9 +10,7 @@ use crate::run_plan::{
 };
 use crate::seal::{Began, Material, none_opened, seal, service_so_far, so_far, wrong_values};
 use crate::share::{Barrier, Share};
-use crate::survey::{
-    QueryFilter, ServerCommands, Survey, check_abilities, compare, figures, is_closed,
-};
+use crate::survey::{QueryFilter, ServerCommands, Survey, compare, figures_of_all, first_survey};
 use memtide_base::{Instant, Sentence, ServerId, Span, rng};
 use memtide_metrics::{Churn, ChurnCounters, Counters, TallySum};
 use memtide_record::{
@@ -22,8 +20,8 @@ use memtide_record::{
 use memtide_scenario::{Goal, Load, Scenario};
 use memtide_world::fleet::{Fleet, Interval};
 use memtide_world::plan::segment;
-use memtide_world::question::{AskError, Question};
-use memtide_world::{Closed, Plan, ServerPlan, Window};
+use memtide_world::question::AskError;
+use memtide_world::{Plan, ServerPlan, Window};
 use std::borrow::Cow;
 
 /// A run that has ended, by its plan or early.
@@ -215,71 +213,6 @@ fn failure(plan: &Plan, ended: &Ended) -> Option<Failure> {
     Some(fault.into())
 }
 
-/// Queries version and `stats` of every server. A server that refuses is asked whether it serves at
-/// all.
-///
-/// Cause: The server closed the connection when it was asked for stats, as a proxy does that does
-/// not know the command.
-///
-/// To do: Nothing, if the server is a proxy; its counters are not compared.
-fn first_survey<F: Fleet>(
-    fleet: &mut F,
-    plan: &Plan,
-    observer: &mut impl Observer,
-) -> Result<Survey, Failure> {
-    let mut survey = Survey::default();
-    for (number, server) in plan.servers.iter().enumerate() {
-        let name = &server.name;
-        observer.on(&Event::Note(format!("waiting for server {name} to answer")));
-        let (unheard, question) = match figures(fleet, plan, server) {
-            // This server was queried before, under another name or the same one.
-            Ok(figures) if !survey.meet(plan, number, &figures) => continue,
-            Ok(figures) => {
-                survey.before.insert(name.clone(), figures);
-                continue;
-            }
-            Err(AskError::Refused(line)) => {
-                (format!("server {name} answered '{line}' to stats"), Question::Version)
-            }
-            Err(error) if is_closed(&error) => (
-                format!("server {name} {} when it was asked for stats", closing(&error)),
-                Question::Get,
-            ),
-            Err(AskError::NotAsked) => {
-                let unasked = Sentence::new("the servers were not asked for stats (");
-                (natively(&unasked.field("no-stats").text(")")), Question::Get)
-            }
-            Err(error) => {
-                survey.give_up(plan, server, &error)?;
-                continue;
-            }
-        };
-        let mut served = fleet.ask(plan, server, question);
-        if question == Question::Version && served.as_ref().is_err_and(is_closed) {
-            served = fleet.ask(plan, server, Question::Get);
-        }
-        match served {
-            // The load will show whether a server that knows neither command knows the rest.
-            Ok(_) | Err(AskError::Refused(_)) => {
-                if question == Question::Get && survey.unavailable.is_none() {
-                    observer.on(&Event::Note(format!("{unheard}; its counters are not compared")));
-                }
-                survey.unavailable.get_or_insert(unheard);
-            }
-            Err(error) => survey.give_up(plan, server, &error)?,
-        }
-    }
-    survey.asked = check_abilities(fleet, plan)?;
-    Ok(survey)
-}
-
-fn closing(error: &AskError) -> &'static str {
-    match error {
-        AskError::Closed(Closed::Reset) => "reset the connection",
-        _ => "closed the connection",
-    }
-}
-
 /// The servers to query while the load runs: each once, if it answered before the load.
 fn watched(lowered: &Lowered, plan: &Plan, survey: &Survey) -> Vec<ServerId> {
     let each = plan.servers.iter().enumerate().filter(|&(number, server)| {
@@ -330,8 +263,9 @@ fn take_leave<F: Fleet>(
     let mut surplus = None;
     loop {
         let servers: Vec<&ServerPlan> = survey.servers(plan).collect();
-        for server in servers {
-            match figures(fleet, plan, server) {
+        let answers = figures_of_all(fleet, plan, &servers);
+        for (server, figures) in servers.into_iter().zip(answers) {
+            match figures {
                 Ok(figures) => drop(survey.after.insert(server.name.clone(), figures)),
                 Err(AskError::NotAsked) => {}
                 Err(error) => {

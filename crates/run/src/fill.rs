@@ -16,6 +16,7 @@ use memtide_record::warning::Shortfall;
 use memtide_record::{Event, Phase, Progress, Warning, natively};
 use memtide_scenario::{Load, Scenario};
 use memtide_workload::WindowPlan;
+use memtide_world::driver::Refusal;
 use memtide_world::fleet::{Fleet, Trouble, TroubleKind};
 use memtide_world::plan::{Work, segment};
 use memtide_world::{Closed, Plan, ServerPlan};
@@ -36,6 +37,8 @@ pub(crate) struct Filled {
     pub(crate) asked: u64,
     /// True if the user asked to stop.
     pub(crate) interrupted: bool,
+    /// The first error with which a server replied.
+    pub(crate) refusal: Option<Refusal>,
     /// Keys found on the servers at the end.
     pub(crate) held: Held,
     /// Shortfalls that only the scenario's settings allow.
@@ -261,7 +264,7 @@ fn of_server(server: &ServerPlan) -> String {
 /// The cause of a failure, in the server's own words if there are any.
 fn said(ended: &Ended) -> Sentence {
     let unanswered = ended.measured().timed_out;
-    let refusal = ended.workers.iter().find_map(|worker| worker.refusal);
+    let refusal = ended.refusal();
     let trouble = ended.workers.iter().find_map(|worker| worker.trouble);
     match (refusal, trouble) {
         (Some(refusal), _) => Sentence::new(format!("; it answered '{refusal}'")),
@@ -330,6 +333,7 @@ impl Filled {
             };
             self.counters += &unverified;
         }
+        self.refusal = self.refusal.or_else(|| ended.refusal());
         self.opened += ended.totals.all_connections().opened;
         self.interrupted |= ended.interrupted;
         Ok(ended.measured().clone())

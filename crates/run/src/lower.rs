@@ -209,6 +209,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         io: io(scenario, around, &mut why)?,
         samples: around.outputs.samples,
         message_sizes: scenario.message_sizes,
+        counts_refused: scenario.count_refused,
         rows: rows(scenario),
         verify: verify(scenario, around.servers.len(), layout.window.as_ref()),
         sources: scenario.bind.clone(),

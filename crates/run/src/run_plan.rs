@@ -26,6 +26,7 @@ use memtide_base::{Instant, Span};
 use memtide_metrics::{Counters, ErrorClass, TallySum};
 use memtide_record::Aborted;
 use memtide_scenario::Kind;
+use memtide_world::driver::Refusal;
 use memtide_world::fleet::{Command, Fleet, Interval, TroubleKind, WorkerReport};
 use memtide_world::plan::segment;
 use memtide_world::{Closed, Pacing, PeerError, Plan, Reconnect, Stage, Window};
@@ -467,6 +468,11 @@ impl Ended {
     /// Counters of the measured window's operations.
     pub(crate) fn measured(&self) -> &Counters {
         &self.totals.segments[usize::from(segment::MEASURE)]
+    }
+
+    /// The first error with which a server replied.
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
+        self.workers.iter().find_map(|worker| worker.refusal)
     }
 
     /// Number of connections that ended because the server's bytes violated the protocol or were

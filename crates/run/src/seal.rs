@@ -96,6 +96,8 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
     record.seconds = material.seconds.records();
     record.server.during = material.seconds.timeline.loads();
     record.phases.load = (&filled.counters).into();
+    let refusal = filled.refusal.or_else(|| material.main.and_then(Ended::refusal));
+    record.refusal = refusal.map(|refusal| refusal.to_string());
     record.client.rss_max_bytes = observer.rss_max_bytes();
     let mut warnings = filled.warnings.clone();
     let not_run = not_run(&material);
@@ -350,7 +352,7 @@ fn judge<W: Observer>(
             gone: &upsets::gone(record),
             missed: upsets::missed(record, material.survey, stopped_s),
             several_servers: record.servers.len() > 1,
-            refusal: ended.workers.iter().find_map(|worker| worker.refusal),
+            refusal: ended.refusal(),
             servers_lost: matches!(ended.loss, Some(Loss::Servers | Loss::Silence)),
         },
         response: (&response, measured.unanswered()),

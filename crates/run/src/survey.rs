@@ -1,12 +1,16 @@
 //! The servers' `stats` before and after the load, and their comparison with memtide's counts.
 
+mod first;
 mod query_filter;
 mod commands;
 mod abilities;
 
-pub(crate) use abilities::{Asked, check_abilities};
+pub(crate) use abilities::Asked;
+use abilities::check_abilities;
 pub(crate) use commands::ServerCommands;
-pub(crate) use query_filter::{QueryFilter, is_closed};
+pub(crate) use first::first_survey;
+pub(crate) use query_filter::QueryFilter;
+use query_filter::is_closed;
 
 use crate::failure::{Failure, Fault};
 use memtide_base::{Sentence, Span};
@@ -29,7 +33,21 @@ pub(crate) fn figures<F: Fleet>(
     plan: &Plan,
     server: &ServerPlan,
 ) -> Result<ServerStatistics, AskError> {
-    match fleet.ask(plan, server, Question::Statistics)? {
+    read(fleet.ask(plan, server, Question::Statistics))
+}
+
+/// Queries the statistics of several servers at once.
+pub(crate) fn figures_of_all<F: Fleet>(
+    fleet: &mut F,
+    plan: &Plan,
+    servers: &[&ServerPlan],
+) -> Vec<Result<ServerStatistics, AskError>> {
+    fleet.ask_all(plan, servers, Question::Statistics).into_iter().map(read).collect()
+}
+
+/// The statistics in a server's answer.
+fn read(answer: Result<Answer, AskError>) -> Result<ServerStatistics, AskError> {
+    match answer? {
         Answer::Statistics(rows) => Ok(statistics(rows)),
         Answer::Version(line) | Answer::Line(line) => Err(AskError::Refused(line)),
         Answer::Found(_) => Err(AskError::Refused("END".to_owned())),
@@ -59,7 +77,8 @@ fn expected(counters: &Counters, protocol: Protocol) -> BTreeMap<String, Expecte
     // memcached does not count stores refused for their size or for lack of memory.
     let refused = counters.errors[ErrorClass::ServerError as usize];
     // Hits and misses are known only of answered operations.
-    let all_answered = counters.unanswered() == 0 && counters.late_replies == 0;
+    let unknown = counters.unanswered() + counters.refused + counters.late_replies;
+    let all_answered = unknown == 0;
     let touched = counters.replies[ReplyClass::Touched as usize] + touching_hits(counters);
     let as_reads = match protocol {
         Protocol::Meta => counters.touch_commands.saturating_sub(touched),

@@ -161,15 +161,17 @@ pub struct LostAgents {
     pub sentences: Vec<String>,
 }
 
-/// How signals end the run.
+/// How signals end the run. Those that come within a second of the first count as the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Manner {
-    /// The first signal asks the run to end; the second ends the program with an exit code.
+    /// The first signal asks the run to end; a later one ends the program with an exit code.
     Asks,
-    /// The first signal asks the run to end, after which the program can end by that signal; the
-    /// second kills it.
+    /// The first signal asks the run to end, after which the program can end by that signal; a
+    /// later one kills it.
     #[default]
     Kills,
+    /// As with `Kills`, and SIGINT is caught even if it was ignored when the program started.
+    KillsButInterrupts,
 }
 
 /// The outputs of a run, opened before it.

@@ -43,6 +43,17 @@ pub trait Fleet {
         question: Question<'_>,
     ) -> Result<Answer, AskError>;
 
+    /// Asks several servers of `plan` a question as [`ask`](Self::ask) does, all at once where the
+    /// world allows; the answers have the order of `servers`.
+    fn ask_all(
+        &mut self,
+        plan: &Plan,
+        servers: &[&ServerPlan],
+        question: Question<'_>,
+    ) -> Vec<Result<Answer, AskError>> {
+        servers.iter().map(|server| self.ask(plan, server, question)).collect()
+    }
+
     /// From now on asks each of `servers` of `plan` for its statistics when the load begins, and
     /// then once a second, beside the workers and on a connection of its own that stays open. The
     /// answers come with [`Fleet::collect`]. An empty list stops this.

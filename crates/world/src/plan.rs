@@ -79,6 +79,8 @@ pub struct Plan {
     pub samples: bool,
     /// True if the sizes of requests and replies are recorded.
     pub message_sizes: bool,
+    /// True if error replies count as answers.
+    pub counts_refused: bool,
     /// The rows over time.
     pub rows: RowPlan,
     /// Verification of values; `None` for none.

@@ -23,7 +23,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     (
         "host",
         "base workload metrics world engine server",
-        "rustix socket2 signal-hook libc io-uring",
+        "rustix socket2 signal-hook signal-hook-registry libc io-uring",
     ),
     ("tls", "base codec world", "rustls rcgen"),
     ("sim", "base workload metrics world engine server", ""),

@@ -159,6 +159,8 @@ fn pace(words: &mut Said, options: &Options, part: &Part) {
     let paced = &options.paced;
     words.say("warmup", nanoseconds(paced.warmup));
     words.say("cooldown", "stop");
+    // The originals count every reply.
+    words.switch("count-refused", true);
     let mut timeout = TIMEOUT;
     let mut length = paced.time;
     if let Mode::Dynamic(dynamic) = &options.mode {

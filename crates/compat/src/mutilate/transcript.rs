@@ -3,6 +3,7 @@
 
 mod log;
 mod generators;
+mod refused;
 
 use super::numbers::Search;
 use super::options::{AgentOptions, Mode, Options, Verbosity};
@@ -18,6 +19,7 @@ use log::Log;
 use memtide_base::Span;
 use memtide_record::steps::{Step, StepRole, StepsEnd};
 use memtide_record::{Event, Record};
+use refused::RefusedCounts;
 
 /// The output of one command line, from the events of its run.
 #[derive(Clone, Debug)]
@@ -37,6 +39,7 @@ pub struct Transcript {
     last: Option<Material>,
     /// The length of all steps, in seconds.
     steps_s: f64,
+    refused: RefusedCounts,
     log: Log,
 }
 
@@ -55,6 +58,7 @@ impl Transcript {
             peak_per_s: 0.0,
             last: None,
             steps_s: 0.0,
+            refused: RefusedCounts::default(),
             log: Log::new(options),
         }
     }
@@ -90,21 +94,30 @@ impl Transcript {
     pub fn on(&mut self, event: &Event) -> Result<Printed, String> {
         let mut printed = Printed::default();
         match event {
-            Event::Done(record) => self.done(record, &mut printed)?,
+            Event::Done(record) => {
+                self.refused.add(record);
+                self.done(record, &mut printed)?;
+            }
             Event::StepDone(step) => self.step(step, &mut printed)?,
-            Event::StepsDone(conclusion) => match (&self.mode, &self.last) {
-                (Mode::Search(_), Some(last)) => {
-                    printed.stdout = self.formatter.search(last, self.peak_per_s);
-                }
-                // No text follows the last whole row of a scan that ended early.
-                (Mode::Scan(_), Some(last)) if conclusion.ended_by == StepsEnd::Done => {
-                    printed.stdout = self.formatter.scan_end(last.cpu.as_ref());
-                }
-                _ => {}
-            },
+            Event::StepsDone(conclusion) => {
+                printed.stdout = self.steps_end(conclusion.ended_by);
+                printed.stderr = self.refused.line();
+            }
             _ => {}
         }
         Ok(printed)
+    }
+
+    /// The text on stdout after a search or a scan.
+    fn steps_end(&self, ended_by: StepsEnd) -> String {
+        match (&self.mode, &self.last) {
+            (Mode::Search(_), Some(last)) => self.formatter.search(last, self.peak_per_s),
+            // No text follows the last whole row of a scan that ended early.
+            (Mode::Scan(_), Some(last)) if ended_by == StepsEnd::Done => {
+                self.formatter.scan_end(last.cpu.as_ref())
+            }
+            _ => String::new(),
+        }
     }
 
     fn material(&self, record: &Record) -> Result<Material, String> {
@@ -124,8 +137,13 @@ impl Transcript {
                 let material = material.with_segments(record, self.times, &self.targets)?;
                 printed.stdout = self.formatter.waveform(&material);
             }
-            Mode::Search(_) | Mode::Scan(_) | Mode::LoadOnly | Mode::Masterless => return Ok(()),
+            Mode::LoadOnly | Mode::Masterless => {
+                printed.stderr = self.refused.line();
+                return Ok(());
+            }
+            Mode::Search(_) | Mode::Scan(_) => return Ok(()),
         }
+        printed.stderr = self.refused.line();
         if self.verbosity < Verbosity::Quiet {
             printed.notes = beside(record);
         }

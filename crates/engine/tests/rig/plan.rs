@@ -61,6 +61,7 @@ pub fn closed_plan() -> Plan {
         io: Io::Simulated,
         samples: true,
         message_sizes: false,
+        counts_refused: false,
         rows: RowPlan::default(),
         verify: None,
         sources: Vec::new(),

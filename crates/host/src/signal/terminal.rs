@@ -2,12 +2,11 @@
 //! line breaks work as before. The modes are given back by the program, or by the signal that ends
 //! it at once.
 //!
-//! Unsafe code registers what such a signal does; it calls only what a handler may call.
+//! Unsafe code is what a handler of signals calls here; it calls only what a handler may call.
 
 use rustix::process::getpgrp;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
-use signal_hook::low_level;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,12 +14,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// cursor.
 const LEAVE: &[u8] = b"\x1b[?1049l\x1b[?25h";
 
+/// What Ctrl-C shows that comes too soon after the first to end the program. It clears the line of
+/// progress, and the key that the terminal has shown.
+const AGAIN: &[u8] = b"\r\x1b[Kmemtide: press again to end without a report\n";
+
 /// The modes before the keys were first taken.
 static BEFORE: OnceLock<(Termios, libc::termios)> = OnceLock::new();
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 static HAS_SCREEN: AtomicBool = AtomicBool::new(false);
-/// True once a signal has come.
-static HAS_COME: AtomicBool = AtomicBool::new(false);
+/// True if stderr is a terminal.
+static HAS_STDERR: AtomicBool = AtomicBool::new(false);
 
 /// Takes the keys; false if stdin is no terminal, or they are another program's or already taken.
 pub fn take_keys() -> bool {
@@ -70,25 +73,35 @@ fn modes() -> Option<(Termios, libc::termios)> {
     Some((of_rustix, of_libc))
 }
 
-/// Lets a `signal` that ends the program give the modes back first; to be registered before what
-/// ends it. That is the second one, unless the first `ends_at_once`: otherwise the first one asks
-/// the run to stop, which then gives them back.
-pub(super) fn restore_before_the_end(signal: i32, ends_at_once: bool) -> io::Result<()> {
-    let act = move || {
-        let is_last = HAS_COME.swap(true, Ordering::AcqRel) || ends_at_once;
-        if is_last
-            && let Some((_, before)) = BEFORE.get()
-            && IS_TAKEN.swap(false, Ordering::AcqRel)
-        {
-            // SAFETY: `before` lives as long as the program.
-            unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, before) };
-            if HAS_SCREEN.load(Ordering::Acquire) {
-                // SAFETY: the bytes live as long as the program, and their number is theirs.
-                unsafe { libc::write(libc::STDERR_FILENO, LEAVE.as_ptr().cast(), LEAVE.len()) };
-            }
+/// Notes whether stderr is a terminal.
+pub(super) fn note_stderr() {
+    HAS_STDERR.store(io::stderr().is_terminal(), Ordering::Release);
+}
+
+/// Gives the modes back, from within the handler of a signal that ends the program.
+pub(super) fn give_back() {
+    if let Some((_, before)) = BEFORE.get()
+        && IS_TAKEN.swap(false, Ordering::AcqRel)
+    {
+        // SAFETY: `before` lives as long as the program, and POSIX allows tcsetattr in a handler.
+        unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, before) };
+        if HAS_SCREEN.load(Ordering::Acquire) {
+            write(LEAVE);
         }
-    };
-    // SAFETY: the action reads and writes atomics, and calls tcsetattr and write, which POSIX
-    // allows in a handler. It neither allocates, locks nor panics.
-    unsafe { low_level::register(signal, act) }.map(drop)
+    }
+}
+
+/// Tells the user from within a handler how to end the program at once, unless the terminal shows a
+/// screen of its own.
+pub(super) fn explain_repetition() {
+    if HAS_STDERR.load(Ordering::Acquire) && !HAS_SCREEN.load(Ordering::Acquire) {
+        write(AGAIN);
+    }
+}
+
+/// Writes to stderr from within a handler.
+fn write(text: &'static [u8]) {
+    // SAFETY: the bytes live as long as the program, their number is theirs, and POSIX allows write
+    // in a handler.
+    unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
 }

@@ -10,6 +10,18 @@ fn without_a_signal_nothing_dies() {
 }
 
 #[test]
+fn of_several_signals_the_first_and_its_instant_are_kept() {
+    let first = First(AtomicU64::new(0));
+    assert_eq!((first.signal(), first.note(SIGINT, 7_000)), (0, None));
+    let later = [(SIGTERM, 7_000), (SIGHUP, 7_999), (SIGINT, 8_000)];
+    assert_eq!(later.map(|(signal, at)| first.note(signal, at)), [0, 999, 1_000].map(Some));
+    assert_eq!(first.signal(), SIGINT);
+    // The clock may stand at its beginning.
+    let first = First(AtomicU64::new(0));
+    assert_eq!((first.note(SIGTERM, 0), first.note(SIGTERM, 0)), (None, Some(0)));
+}
+
+#[test]
 fn silence_raises_it_for_good() {
     let heard = Arc::new(AtomicU64::new(monotonic_ns()));
     assert!(!StopFlag::on_silence(Arc::clone(&heard), Span::from_s(60)).is_raised());

@@ -67,7 +67,7 @@ pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
         matches.get_many::<Named>("figures").into_iter().flatten().copied().collect();
     let trial = Trial::new(arms.each_ref().map(Arm::words), difference, &names);
     let at_most = *matches.get_one::<Span>("at-most").expect("it has a default");
-    let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
+    let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED)))?;
     let shows = !settings.outputs.is_on_stdout();
     let random = Random::new(settings.scenario.seed);
     let scenario = &arms[0].settings.scenario;

@@ -72,7 +72,7 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
     };
     let law = law(matches, &join, join_path.is_some())?;
     let listen = matches.get_one::<String>("listen");
-    let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), true))?;
+    let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED)))?;
     let net = match listen {
         Some(address) => AgentNet::listen(address, &join, monotonic_ns),
         None => AgentNet::dial(&join, monotonic_ns),

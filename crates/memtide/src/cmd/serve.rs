@@ -44,7 +44,7 @@ pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
         ));
     }
     machine::raise_file_limit();
-    let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
+    let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED)))?;
     let profile = profile(matches, *matches.get_one::<u64>("seed").expect("it has a default"));
     let manner = manner(&profile);
     let serving = start(&options, profile)?;

@@ -197,6 +197,10 @@ impl Totals {
             let (part, whole) = (self.dropped_at_end, self.dropped);
             return Err(format!("{part} of {whole} dropped operations at the end of the window"));
         }
+        if self.refused > self.answered {
+            let (part, whole) = (self.refused, self.answered);
+            return Err(format!("{part} of {whole} answered operations were refused"));
+        }
         let Self { answered, failed, timed_out, lost, dropped, unacknowledged, abandoned, .. } =
             *self;
         let outcomes = [answered, failed, timed_out, lost, dropped, unacknowledged, abandoned];
@@ -219,11 +223,13 @@ impl Totals {
     }
 
     /// Operations that were to be answered, and those of them without a good answer, as
-    /// `--errors-max` counts: without noreply, and without the drops that `--on-full` asked for.
+    /// `--errors-max` counts: without noreply, without the drops that `--on-full` asked for, and
+    /// with errors that count as answers.
     pub const fn tried(&self) -> (u64, u64) {
         let asked = self.dropped.saturating_sub(self.dropped_at_end);
         let left_out = self.unacknowledged.saturating_add(asked);
-        (self.intended.saturating_sub(left_out), self.unanswered().saturating_sub(asked))
+        let bad = self.unanswered().saturating_add(self.refused);
+        (self.intended.saturating_sub(left_out), bad.saturating_sub(asked))
     }
 
     /// Operations without a good answer: failed, timed out, lost, dropped, abandoned.

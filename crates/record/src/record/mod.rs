@@ -217,6 +217,9 @@ pub struct Record {
     /// Sizes of requests and replies in bytes; none unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_sizes: Option<MessageSizes>,
+    /// The first error with which a server replied, during the fill or the load; none without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<String>,
     /// Figures by the servers of the items that were read; none unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<ItemFigures>,

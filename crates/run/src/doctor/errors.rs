@@ -76,7 +76,7 @@ fn operations(counters: &Counters) -> Tried {
     let asked_drops = counters.dropped - counters.dropped_at_end;
     Tried {
         base: counters.intended - counters.unacknowledged - asked_drops,
-        ill: counters.unanswered() - asked_drops,
+        ill: counters.unanswered() + counters.refused - asked_drops,
         asked_drops,
     }
 }
@@ -134,7 +134,8 @@ pub(super) fn check(errors: &Errors<'_>) -> Check {
         message = format!("{why}; {message}");
     }
     if !passed {
-        if let Some(refusal) = errors.refusal.filter(|_| errors.operations.failed > 0) {
+        let is_refused = errors.operations.failed + errors.operations.refused > 0;
+        if let Some(refusal) = errors.refusal.filter(|_| is_refused) {
             message.push_str(&format!("; the first error was '{refusal}'"));
         }
         message = gone(message, errors.gone);
@@ -146,6 +147,7 @@ pub(super) fn check(errors: &Errors<'_>) -> Check {
 fn causes(counters: &Counters) -> Vec<String> {
     let parts = [
         (counters.failed, "failed"),
+        (counters.refused, "refused"),
         (counters.timed_out, "timed out"),
         (counters.lost, "lost"),
         (counters.abandoned, "abandoned"),

@@ -275,6 +275,8 @@ fn beside(plan: &Plan, source: SourcePlan, ops: u64) -> Plan {
         // The run would miss the keys that a fill loses.
         requests: RequestPlan { noreply: false, transport: Transport::Stream, ..plan.requests },
         samples: false,
+        // A key that a server refuses is not stored.
+        counts_refused: false,
         rows: RowPlan::default(),
         ..plan.clone()
     }

@@ -114,6 +114,16 @@ pub(super) const MEASUREMENT_FIELDS: &[Field] = &[
         ..MEASUREMENT
     },
     Field {
+        name: "count-refused",
+        default: "off",
+        help: "Count replies that are an error as answered, with their times",
+        long: "mutilate and its descendants count so. The record has their number as `refused`. \
+               They remain errors for `errors-max` and goals, and the source of operations learns \
+               that they failed. Those of the fill are not answered.",
+        member: member!(scenario.count_refused, parse_switch),
+        ..MEASUREMENT
+    },
+    Field {
         name: "seed",
         value: Some("N"),
         default: "1",

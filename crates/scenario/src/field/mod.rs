@@ -121,7 +121,7 @@ const COMMON: [&str; 10] = [
 ];
 
 /// Every field, section by section.
-pub static FIELDS: &[Field] = &joined::<124>(&[
+pub static FIELDS: &[Field] = &joined::<125>(&[
     target::TARGET_FIELDS,
     tls::TLS_FIELDS,
     target::CONNECTIONS_FIELDS,

@@ -89,6 +89,7 @@ impl Scenario {
         self.check_wire(&mut problems);
         self.check_intervals(&mut problems);
         self.check_verification(&mut problems);
+        self.check_conditions(&mut problems);
         self.check_goals(&mut problems);
         problems.0
     }
@@ -538,6 +539,21 @@ impl Scenario {
                 "verify needs an operation that reads, and mix {} has none: add one such as \
                      get, or remove verify",
                 self.mix
+            ));
+        }
+    }
+
+    /// Checks conditions against how errors count.
+    ///
+    /// Cause: Errors count as answers, so a condition about errors would never hold.
+    fn check_conditions(&self, problems: &mut Problems) {
+        let of_errors = |it: &&Goal| matches!(it.subject, Subject::Errors);
+        if self.count_refused
+            && let Some(condition) = self.trust.abort_on.iter().find(of_errors)
+        {
+            problems.say(format!(
+                "abort-on {condition} counts errors second by second, where count-refused makes \
+                 them answers: remove one of them"
             ));
         }
     }

@@ -155,6 +155,8 @@ pub struct Scenario {
     pub interval_times: bool,
     /// True to record the sizes of requests and replies.
     pub message_sizes: bool,
+    /// True to count error replies as answers.
+    pub count_refused: bool,
     /// The seed of everything random.
     pub seed: u64,
     /// The seed of the gaps between operations, if that is another.
@@ -413,6 +415,7 @@ impl Default for Scenario {
             interval: None,
             interval_times: false,
             message_sizes: false,
+            count_refused: false,
             seed: SEED,
             gap_seed: None,
             wait: None,

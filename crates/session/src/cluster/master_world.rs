@@ -42,8 +42,9 @@ impl World for MasterWorld {
 
     fn signals(&self, manner: Manner) -> Result<StopFlag, Stop> {
         caught(match manner {
-            Manner::Asks => StopFlag::on_signals(i32::from(INTERRUPTED), false),
-            Manner::Kills => StopFlag::on_deadly_signals(),
+            Manner::Asks => StopFlag::on_signals(i32::from(INTERRUPTED)),
+            Manner::Kills => StopFlag::on_deadly_signals(false),
+            Manner::KillsButInterrupts => StopFlag::on_deadly_signals(true),
         })
     }
 

@@ -259,8 +259,9 @@ impl World for HostWorld {
             return Ok(supervisor.stop());
         }
         caught(match manner {
-            Manner::Asks => StopFlag::on_signals(i32::from(INTERRUPTED), self.division.is_some()),
-            Manner::Kills => StopFlag::on_deadly_signals(),
+            Manner::Asks => StopFlag::on_signals(i32::from(INTERRUPTED)),
+            Manner::Kills => StopFlag::on_deadly_signals(false),
+            Manner::KillsButInterrupts => StopFlag::on_deadly_signals(true),
         })
     }
 

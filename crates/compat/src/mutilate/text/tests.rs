@@ -265,8 +265,10 @@ fn samples_are_saved_in_columns() {
     let store = Sample { kind: Kind::Set, outcome: SampleOutcome::Answered, ..sample.clone() };
     assert_eq!(reads(&store), None);
     assert_eq!(all(&store).unwrap(), "12.345679 100.011000 set\n");
+    let refused = Sample { outcome: SampleOutcome::Failed, ..store };
+    assert_eq!(all(&refused), all(&Sample { outcome: SampleOutcome::Answered, ..refused.clone() }));
     for lost in [
-        Sample { outcome: SampleOutcome::Failed, ..sample.clone() },
+        Sample { received: None, outcome: SampleOutcome::Failed, ..sample.clone() },
         Sample { received: None, outcome: SampleOutcome::TimedOut, ..sample.clone() },
         Sample { sent: None, received: None, outcome: SampleOutcome::Dropped, ..sample.clone() },
     ] {

@@ -81,7 +81,7 @@ pub(super) fn fetch(matches: &ArgMatches) -> Result<u8, Stop> {
         AgentsWord::Listed(all) => (all.len(), all.clone()),
     };
     let net = open(matches, matches!(which, AgentsWord::Count(_)).then_some(()), dial)?;
-    let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
+    let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED)))?;
     let tell = |sentence: &str| say(&format!("memtide: {sentence}"));
     let mut fetching = Fetching::new(&net, folder, &tell);
     if !fetching.run(wanted, Duration::from_nanos(expect.ns()), || stop.is_raised()) {

@@ -12,7 +12,9 @@ use memtide_run::steps::RunTask;
 use memtide_scenario::Settings;
 use memtide_session::console::{complain, complaint, say, say_part};
 use memtide_session::exit::{Stop, UNREACHABLE};
-use memtide_session::{Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Task, failed_in};
+use memtide_session::{
+    Came, Ended, Front, FrontProfile, InStep, Manner, Opened, Screen, Task, failed_in,
+};
 use memtide_sinks::{Sink, check_distinct};
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -63,9 +65,15 @@ impl Front for Line {
         Ok(())
     }
 
-    /// A repeated server gets more connections.
+    /// A repeated server gets more connections. memaslap installs its handler of SIGINT even if a
+    /// shell has started it in the background, with SIGINT ignored.
     fn profile(&self, _settings: &Settings) -> FrontProfile {
-        FrontProfile { words: Some(&SLAP_WORDS), repeats: true, ..FrontProfile::default() }
+        FrontProfile {
+            words: Some(&SLAP_WORDS),
+            repeats: true,
+            manner: Manner::KillsButInterrupts,
+            ..FrontProfile::default()
+        }
     }
 
     fn open(&mut self, _settings: &Settings) -> Result<Opened, Stop> {

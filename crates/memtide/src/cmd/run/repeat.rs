@@ -33,7 +33,7 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
     let floor = matches.get_one::<String>("floor").map(|word| format!("--floor={word}"));
     let words: Vec<&str> = floor.iter().map(String::as_str).collect();
     let is_fresh = is_fresh(matches);
-    let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
+    let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED)))?;
     let watched = WatchedRuns::open(settings, &stop)?.map(Arc::new);
     let names = names(settings);
     let mut repeats = Repeats::new(asked);

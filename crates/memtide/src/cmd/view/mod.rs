@@ -42,7 +42,7 @@ pub(crate) fn view(matches: &ArgMatches) -> Result<u8, Stop> {
     for (path, found) in paths.iter().zip(&found) {
         pages.push((path.clone(), text(found)));
     }
-    let stop = StopFlag::on_signals(130, false);
+    let stop = StopFlag::on_signals(130);
     let stop = caught(stop)?;
     let site = serve_pages(&place, pages)
         .map_err(|error| Stop::usage(format!("--web={place}: {error}")))?;

@@ -36,6 +36,24 @@ fn a_server_of_errors_is_no_result_for_strict_and_gives_no_rate_to_advise() {
     assert!(memtide(&face).out.starts_with("#type"), "{face}");
 }
 
+#[test]
+fn errors_that_count_as_answers_have_times_and_stay_errors() {
+    let flags = "--rate 1k --duration 4s --keys 50 --mix get=1,set=1 --seed 5 --json -";
+    let line = format!("sim {flags} --fault server-error:30%@set --load-partial");
+    let [failed, refused] = ["", " --count-refused"].map(|more| memtide(&format!("{line}{more}")));
+    let (plain, counted) = (failed.record(), refused.record());
+    let count = plain.totals.failed;
+    assert!(count > 300 && plain.totals.refused == 0, "{failed}");
+    assert_eq!((counted.totals.failed, counted.totals.refused), (0, count), "{refused}");
+    assert_eq!(counted.totals.answered, plain.totals.answered + count, "{refused}");
+    assert_eq!(counted.response[&Kind::All].count, counted.totals.answered, "{refused}");
+    assert_eq!(counted.totals.tried(), plain.totals.tried(), "{refused}");
+    assert_eq!(counted.refusal, plain.refusal, "{refused}");
+    assert!(counted.refusal.is_some_and(|line| line.starts_with("SERVER_ERROR")), "{refused}");
+    let share = |run: &Finished| doubt(run).map(|why| why[..why.find(':').unwrap()].to_owned());
+    assert!(share(&failed).is_some() && share(&failed) == share(&refused), "{refused}");
+}
+
 /// A run of three seconds whose server is disturbed during the load.
 fn disturbed(peer: Peer, disturb: impl FnOnce(Peer) -> Option<Peer>) -> Finished {
     let _turn = shared();

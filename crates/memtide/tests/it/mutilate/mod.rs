@@ -8,6 +8,7 @@ mod files;
 mod credentials;
 mod containers;
 mod repeats;
+mod refused;
 pub(crate) mod fleet;
 
 #[path = "../../../../compat/tests/parser/mod.rs"]

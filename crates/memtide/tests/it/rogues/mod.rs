@@ -1,9 +1,10 @@
 //! A server that misbehaves in every way its author could think of, at every stage of a run:
 //! memtide names the fault and ends, in bounded time and memory, and never panics. Servers that
-//! only withhold something are in `proxies`.
+//! only withhold something are in `proxies` and `mute`.
 
 mod deeds;
 mod proxies;
+mod mute;
 
 use crate::hostile::Watched;
 use crate::peer::rogue::Rogue;

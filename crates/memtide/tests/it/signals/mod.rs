@@ -1,5 +1,7 @@
 //! Ctrl-C, SIGTERM and a closed terminal, at every stage of a run.
 
+mod twice;
+
 use crate::peer::rogue::{Answer, Crowded, Rogue, say};
 use crate::prelude::*;
 
@@ -94,7 +96,7 @@ fn a_second_signal_keeps_what_is_written() {
     // The run waits for a stopped server.
     peer.signal(Signal::STOP);
     running.signal(Signal::INT);
-    thread::sleep(Duration::from_millis(100));
+    thread::sleep(Duration::from_millis(1_100));
     running.signal(Signal::INT);
     let run = running.finish();
     peer.signal(Signal::CONT);

@@ -170,11 +170,30 @@ fn a_key_shows_the_screen_beside_the_progress_line_and_leaves_it() {
     assert_left_times(&said, 2);
     let (first, _) = said.split_once(ENTER).unwrap();
     assert!(first.contains("measure ") && !first.contains("xq"), "no key is shown: {first:?}");
-    // The second Ctrl-C ends the program at once, before it could give the terminal back by itself.
     for deed in [Deed::Keys("\x03"), Deed::Keys("\x03\x03"), Deed::Signal(Signal::TERM)] {
         let (said, code) = of_line(line, vec![("measure ", deed)]);
         assert_eq!((code, said.contains(ENTER)), (Some(130), false), "{said:?}");
     }
+}
+
+/// A second Ctrl-C within a second counts as the first, and tells how the run ends at once.
+#[test]
+fn a_second_ctrl_c_says_what_a_later_one_does() {
+    let _turn = shared();
+    let peer = Peer::embedded("--behaviour fixed:1h");
+    let line = format!(
+        "run -s {} --rate 1k --duration 50s --timeout 50s --warmup 0 --keys 50 --load never \
+         --no-stats",
+        peer.name
+    );
+    let deeds = vec![
+        ("measure ", Deed::Keys("\x03")),
+        ("", Deed::Stall(Duration::from_millis(100))),
+        ("", Deed::Keys("\x03")),
+    ];
+    let (said, code) = of_line(&line, deeds);
+    assert_eq!(code, Some(130), "{said:?}");
+    assert!(said.contains("memtide: press again to end without a report\r\n"), "{said:?}");
 }
 
 #[test]
