@@ -3,6 +3,7 @@
 //!
 //! Uses only what the record contains, so that a merged record is judged like that of one run.
 
+use crate::belief::SOME_UNANSWERED;
 use crate::record::{Distribution, GoalRecord, GoalResult, Record};
 use crate::warning::exact_percent;
 use memtide_base::choice::RateUnit;
@@ -75,7 +76,7 @@ fn judgement(goal: &Goal, record: &Record) -> Judgement {
     // The bound of a rate counts what the rate of the scenario counts.
     let unit = record.plan.unit();
     let (met, figure, why) = match measured(goal.subject, record, unit) {
-        Measured::Missing(why) => return (GoalResult::Undecided, None, why),
+        Measured::Missing(why) => return unknown(goal, record, why),
         Measured::Known(figure) => {
             let why = format!("it was {}", figure_word(goal.subject, figure, unit));
             let met = goal.relation.holds(figure, goal.bound);
@@ -97,6 +98,27 @@ fn judgement(goal: &Goal, record: &Record) -> Judgement {
         }
     };
     (if met { GoalResult::Met } else { GoalResult::Missed }, figure, why)
+}
+
+/// Judges a goal of an unknown figure: a mean by the least that it can be, as nothing bounds it from
+/// above.
+fn unknown(goal: &Goal, record: &Record, why: String) -> Judgement {
+    let Some(least) = mean_at_least(goal.subject, record) else {
+        return (GoalResult::Undecided, None, why);
+    };
+    let is_less = matches!(goal.relation, Relation::Less | Relation::LessEq);
+    let result = match (is_less, goal.relation.holds(least, goal.bound)) {
+        (true, false) => GoalResult::Missed,
+        (false, true) => GoalResult::Met,
+        (true, true) | (false, false) => GoalResult::Undecided,
+    };
+    (result, None, format!("it was at least {}: {why}", units::format_time(least)))
+}
+
+/// The lower bound of the mean that `subject` names, if some of its operations were not answered.
+fn mean_at_least(subject: Subject, record: &Record) -> Option<f64> {
+    let Subject::Response { kind, measure: Measure::Mean } = subject else { return None };
+    record.response.get(&kind)?.mean_at_least_ns
 }
 
 /// The range of the goal's figure, in the goal's unit, if the goal holds at one of its ends alone.
@@ -133,17 +155,19 @@ fn response(kind: Kind, measure: Measure, record: &Record) -> Measured {
     let Some(response) = record.response.get(&kind) else {
         return missing("no such operation was measured");
     };
-    let (Some(mean), Some(max)) = (response.mean_ns, response.max_ns) else {
-        // If nothing was answered, every time is longer than any bound.
-        return match response.unanswered {
-            0 => missing("no such operation was measured"),
-            _ => Measured::Unanswered,
-        };
-    };
+    if response.count == 0 {
+        return missing("no such operation was measured");
+    }
+    // If nothing was answered, every time is longer than any bound.
+    if response.count == response.unanswered {
+        return Measured::Unanswered;
+    }
     match measure {
-        Measure::Mean => Measured::Known(mean),
-        Measure::Max if response.unanswered > 0 => Measured::Unanswered,
-        Measure::Max => Measured::Known(max as f64),
+        Measure::Mean => response.mean_ns.map_or_else(|| missing(SOME_UNANSWERED), Measured::Known),
+        Measure::Max => match response.max_ns.filter(|_| response.unanswered == 0) {
+            Some(max) => Measured::Known(max as f64),
+            None => Measured::Unanswered,
+        },
         Measure::Percentile(percent) => match quantile_of(response, percent / 100.0) {
             Some(Quantile::Known(ns)) => Measured::Known(ns as f64),
             Some(Quantile::Unanswered) => Measured::Unanswered,
