@@ -568,9 +568,14 @@ fn a_mean_without_unanswered_operations_is_no_figure() {
     assert!(was.value.is_some() && is.value.is_none() && is.ratio.is_none(), "{row:?}");
     assert!(is.at_least > was.value && is.missing.is_some(), "{row:?}");
     assert_eq!(comparison.rules[0].result, RuleOutcome::Missing);
+    // Pairs that answered all do not speak for one that did not.
     let [(_, a), (_, b)] = records;
-    let figure = trial_of("all.mean", &[[a, b]]).figures.remove(0);
-    assert_eq!((figure.pairs, figure.missing.is_some()), (0, true), "{figure:?}");
+    let pair = |mean| [timed(1e6, 1e3), timed(mean, 1e3)];
+    let mut pairs: Vec<_> = (0..6).map(|n| pair(5e5 + f64::from(n))).collect();
+    assert_eq!(trial_of("all.mean", &pairs).figures[0].finding, TrialFinding::Better);
+    pairs.push([a, b]);
+    let figure = trial_of("all.mean", &pairs).figures.remove(0);
+    assert_eq!((figure.change, figure.finding), (None, TrialFinding::Undecided), "{figure:?}");
 }
 
 #[test]
