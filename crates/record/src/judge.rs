@@ -100,8 +100,8 @@ fn judgement(goal: &Goal, record: &Record) -> Judgement {
     (if met { GoalResult::Met } else { GoalResult::Missed }, figure, why)
 }
 
-/// Judges a goal of an unknown figure: a mean by the least that it can be, as nothing bounds it from
-/// above.
+/// Judges a goal of an unknown figure. A mean is judged by the least that it can be: nothing bounds
+/// it from above.
 fn unknown(goal: &Goal, record: &Record, why: String) -> Judgement {
     let Some(least) = mean_at_least(goal.subject, record) else {
         return (GoalResult::Undecided, None, why);
