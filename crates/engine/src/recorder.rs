@@ -369,7 +369,7 @@ impl Recorder {
             if ending.fate == Fate::Failed && ending.received != Instant::NEVER {
                 self.last_settled = self.last_settled.max(ending.received);
             }
-            let loss = loss(entry, place.map(|(server, _)| server), 1);
+            let loss = loss(entry, place.map(|(server, _)| server), found, 1);
             self.tally.lost(since_start, loss);
             if ending.fate == Fate::Abandoned && self.awaited_until != Instant::NEVER {
                 self.bound(entry, self.awaited_until, place);
@@ -533,7 +533,7 @@ impl Recorder {
         let each = next.since(entry.intended).ns() / (count + 1);
         self.last_intended = self.last_intended.max(entry.intended + Span::from_ns(each * count));
         let stretch = (self.since_start(entry.intended), self.since_start(next));
-        self.tally.unsent(stretch, loss(entry, None, count));
+        self.tally.unsent(stretch, loss(entry, None, Found::default(), count));
         self.tally.samples_lost += if self.sampling { count } else { 0 };
         if fate == Fate::Dropped
             && let Some(Some(bounds)) = self.tally.times.bounds.get_mut(entry.kind.index())
@@ -592,9 +592,14 @@ impl Recorder {
         self.refusal.get_or_insert(refusal);
     }
 
-    /// Counts the first of two answers to an operation.
+    /// Counts the first of two answers to an operation. What it says stays true whatever becomes of
+    /// the second: the win of a recache counts here, and the keys found when the operation ends.
     pub(crate) fn half_way(&mut self, entry: &InFlight, bytes: u32, server: ServerId) {
-        self.count(entry.segment, server, |counters| counters.bytes_received += u64::from(bytes));
+        let wins = u64::from(entry.kind.does(Action::Recache));
+        self.count(entry.segment, server, |counters| {
+            counters.bytes_received += u64::from(bytes);
+            counters.replies[ReplyClass::Won as usize] += wins;
+        });
     }
 
     /// Counts an answer to an operation that had timed out.
@@ -739,8 +744,8 @@ impl Recorder {
     }
 }
 
-/// The keys that an operation found and missed; none unless it was an answered read.
-#[derive(Clone, Copy)]
+/// The keys that an operation found and missed; none unless its read was answered.
+#[derive(Clone, Copy, Default)]
 struct Found {
     keys: u64,
     hits: u64,
@@ -750,17 +755,26 @@ struct Found {
 impl Found {
     fn of(entry: &InFlight, fate: Fate) -> Self {
         let may_read = entry.kind.reads() && entry.stage != InFlightStage::Alone;
-        let read = fate == Fate::Answered && may_read;
+        // In its second stage the answer to its read has come, whatever became of its store.
+        let is_read = fate == Fate::Answered || entry.stage == InFlightStage::Second;
+        let read = is_read && may_read;
         let keys = if read { u64::from(entry.keys) } else { 0 };
         let hits = u64::from(entry.hits).min(keys);
         Self { keys, hits, misses: keys - hits }
     }
 }
 
-/// The loss of `count` operations like `entry`, at `server` if one was chosen.
-fn loss(entry: &InFlight, server: Option<ServerId>, count: u64) -> UnansweredCount {
-    let server = server.map(|server| server.index() as u16);
-    UnansweredCount { kind: entry.kind.index() as u8, server, is_sent: entry.is_sent(), count }
+/// The loss of `count` operations like `entry`, at `server` if one was chosen, each of which had
+/// `found` keys.
+fn loss(entry: &InFlight, server: Option<ServerId>, found: Found, count: u64) -> UnansweredCount {
+    UnansweredCount {
+        kind: entry.kind.index() as u8,
+        server: server.map(|server| server.index() as u16),
+        is_sent: entry.is_sent(),
+        hits: found.hits as u16,
+        misses: found.misses as u16,
+        count,
+    }
 }
 
 /// The segment of an instant, if `measured` are the ends of the measured window.

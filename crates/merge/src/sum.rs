@@ -186,17 +186,30 @@ pub fn check_histograms(record: &Record) -> Result<(), String> {
     record.own.as_deref().map_or(Ok(()), check_histograms)
 }
 
-/// The times of `part`; none if they are damaged, or if a percentile, the mean or the deviation is
-/// there and is not theirs.
+/// The times of `part`; none if they are damaged, or if a percentile, the mean, the deviation, the
+/// maximum or one of their bounds is there and is not theirs.
 fn times(part: &Distribution) -> Option<Histogram<u64>> {
     let times = part.times()?;
-    let truth = Distribution::of(&times, part.unanswered, Span::ZERO);
+    let others = Span::from_ns(others_at_least_ns(part).unwrap_or(0));
+    let truth = Distribution::cut_off(&times, part.unanswered, others, &part.bounds()?);
     let is_so =
         |it: Percentile| part.percentile(it).is_none_or(|ns| truth.percentile(it) == Some(ns));
     let follows = Percentile::ALL.into_iter().all(is_so)
         && is_near(part.mean_ns, truth.mean_ns)
-        && is_near(part.stddev_ns, truth.stddev_ns);
+        && is_near(part.mean_at_least_ns, truth.mean_at_least_ns)
+        && is_near(part.stddev_ns, truth.stddev_ns)
+        && is_near(part.stddev_at_least_ns, truth.stddev_at_least_ns)
+        && part.max_ns.is_none_or(|ns| truth.max_ns == Some(ns))
+        && part.max_at_least_ns.is_none_or(|ns| truth.max_at_least_ns == Some(ns));
     follows.then_some(times)
+}
+
+/// Lower bound of the time of each unanswered operation that has no bound of its own.
+fn others_at_least_ns(part: &Distribution) -> Option<u64> {
+    match &part.bounds {
+        Some(bounds) => bounds.others_at_least_ns,
+        None => part.at_least_ns,
+    }
 }
 
 /// The counts of `part`; none if they are damaged, or if a percentile or the mean is there and is
@@ -234,11 +247,7 @@ impl DistributionSum {
         self.unanswered = self.unanswered.saturating_add(part.unanswered);
         self.bounds.absorb(&part.bounds()?);
         // Those without a bound of their own took at least as long as this.
-        let others_ns = match &part.bounds {
-            Some(bounds) => bounds.others_at_least_ns,
-            None => part.at_least_ns,
-        };
-        self.at_least_ns = self.at_least_ns.into_iter().chain(others_ns).min();
+        self.at_least_ns = self.at_least_ns.into_iter().chain(others_at_least_ns(part)).min();
         Some(())
     }
 

@@ -10,6 +10,7 @@ mod figure;
 mod judged;
 mod placed;
 
+pub(crate) use figure::SOME_UNANSWERED;
 pub use figure::{Channel, GradedFigure, LATE, Ranged};
 pub use judged::joined;
 
@@ -204,7 +205,8 @@ impl Distribution {
                 Err(why) => drop(self.no_interval.insert(percentile, why)),
             }
         }
-        let mean = sample.ok().and_then(|sample| sample.mean().ok());
+        let is_mean_known = self.mean_ns.is_some();
+        let mean = sample.ok().and_then(|sample| sample.mean().ok()).filter(|_| is_mean_known);
         self.mean_ci_low_ns = mean.map(|mean| mean.low);
         self.mean_ci_high_ns = mean.map(|mean| mean.high);
         if let (Some(own), Some(value)) = (&own, self.mean_ns) {

@@ -3,6 +3,7 @@
 //!
 //! Uses only what the record contains, so that a merged record is judged like that of one run.
 
+use crate::belief::SOME_UNANSWERED;
 use crate::record::{Distribution, GoalRecord, GoalResult, Record};
 use crate::warning::exact_percent;
 use memtide_base::choice::RateUnit;
@@ -96,7 +97,10 @@ fn judgement(goal: &Goal, record: &Record) -> Judgement {
         (Measured::Missing(_), Some(Placement { side: Some(Side::Below), .. })) => {
             format!("fewer operations took longer than {} than may", bound_word(goal, unit))
         }
-        (Measured::Missing(why), _) => why.clone(),
+        (Measured::Missing(why), _) => match mean_at_least(goal.subject, record) {
+            Some(least) => format!("it was at least {}: {why}", units::format_time(least)),
+            None => why.clone(),
+        },
     };
     let (result, why) = match (by_side, measured) {
         (Some(placement), measured) => {
@@ -104,7 +108,7 @@ fn judgement(goal: &Goal, record: &Record) -> Judgement {
             let why = open_reason(goal, record, &placement).filter(|_| is_known);
             (result_of(goal, &placement), why)
         }
-        (None, Measured::Missing(_)) => (GoalResult::Undecided, None),
+        (None, Measured::Missing(_)) => (by_least(goal, record), None),
         (None, Measured::Known(figure)) => by_value(goal, record, figure),
         // The figure is larger than every measured time.
         (None, Measured::Unanswered) => {
@@ -164,6 +168,24 @@ fn open_reason(goal: &Goal, record: &Record, placement: &Placement) -> Option<St
     }
 }
 
+/// Result of a goal whose figure is unknown: of a mean by the least that it can be, because nothing
+/// bounds it from above.
+fn by_least(goal: &Goal, record: &Record) -> GoalResult {
+    let Some(least) = mean_at_least(goal.subject, record) else { return GoalResult::Undecided };
+    let is_less = matches!(goal.relation, Relation::Less | Relation::LessEq);
+    match (is_less, goal.relation.holds(least, goal.bound)) {
+        (true, false) => GoalResult::Missed,
+        (false, true) => GoalResult::Met,
+        (true, true) | (false, false) => GoalResult::Undecided,
+    }
+}
+
+/// The lower bound of the mean that `subject` names, if some of its operations were not answered.
+fn mean_at_least(subject: Subject, record: &Record) -> Option<f64> {
+    let Subject::Response { kind, measure: Measure::Mean } = subject else { return None };
+    record.response.get(&kind)?.mean_at_least_ns
+}
+
 /// The bound of a goal for people.
 fn bound_word(goal: &Goal, unit: RateUnit) -> String {
     figure_word(goal.subject, goal.bound, unit)
@@ -184,17 +206,19 @@ fn response(kind: Kind, measure: Measure, record: &Record) -> Measured {
     let Some(response) = record.response.get(&kind) else {
         return missing("no such operation was measured");
     };
-    let (Some(mean), Some(max)) = (response.mean_ns, response.max_ns) else {
-        // If nothing was answered, every time is longer than any bound.
-        return match response.unanswered {
-            0 => missing("no such operation was measured"),
-            _ => Measured::Unanswered,
-        };
-    };
+    if response.count == 0 {
+        return missing("no such operation was measured");
+    }
+    // If nothing was answered, every time is longer than any bound.
+    if response.count == response.unanswered {
+        return Measured::Unanswered;
+    }
     match measure {
-        Measure::Mean => Measured::Known(mean),
-        Measure::Max if response.unanswered > 0 => Measured::Unanswered,
-        Measure::Max => Measured::Known(max as f64),
+        Measure::Mean => response.mean_ns.map_or_else(|| missing(SOME_UNANSWERED), Measured::Known),
+        Measure::Max => match response.max_ns.filter(|_| response.unanswered == 0) {
+            Some(max) => Measured::Known(max as f64),
+            None => Measured::Unanswered,
+        },
         Measure::Percentile(percent) => match quantile_of(response, percent / 100.0) {
             Some(Quantile::Known(ns)) => Measured::Known(ns as f64),
             Some(Quantile::Unanswered) => Measured::Unanswered,

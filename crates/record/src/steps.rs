@@ -311,7 +311,9 @@ impl Steps {
     /// Reads a search or scan. The error is a sentence that names
     /// the place at which `text` is invalid.
     pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::record::read_json("a search or scan", text)
+        let mut steps: Self = crate::record::read_json("a search or scan", text)?;
+        steps.steps.iter_mut().for_each(|step| step.record.renew());
+        Ok(steps)
     }
 }
 

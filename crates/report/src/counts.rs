@@ -7,6 +7,7 @@ use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, percent, whole};
 use memtide_base::units::format_bytes;
 use memtide_record::{Counts, DatagramCounts, ItemFigures, Record, ServerLoad, Totals};
+use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
 /// Formats a mean with one decimal, which is left out if zero.
@@ -68,7 +69,7 @@ pub(crate) fn counts(out: &mut TextLayout, record: &Record) {
         labelled(out, "machine", &text);
     }
     for (server, load) in &record.server.during {
-        if let Some(text) = served(load) {
+        if let Some(text) = served(load, record) {
             let name = if record.server.during.len() > 1 { server.as_str() } else { "server" };
             // A part that begins with a count would read as one of the name.
             let colon = if text.starts_with(|c: char| c.is_ascii_digit()) { ":" } else { "" };
@@ -91,12 +92,16 @@ fn of_items(items: &ItemFigures) -> String {
     if parts.is_empty() { "the servers said nothing".to_owned() } else { parts.join("; ") }
 }
 
-/// A server's report on the load, as a sentence; `None` if it reported nothing.
-pub(crate) fn served(load: &ServerLoad) -> Option<String> {
+/// A server's report on the load of `record`, as a sentence; `None` if it reported nothing.
+pub(crate) fn served(load: &ServerLoad, record: &Record) -> Option<String> {
     let report = &load.report;
     let mut parts = Vec::new();
     if let Some(found) = report.hit_ratio() {
         parts.push(format!("found {} of the keys", percent(found)));
+        // They are misses for memtide.
+        if record.phases.each().iter().any(|(_, of)| of.ops.contains_key(&Kind::Recache)) {
+            parts.push("items without a value included".to_owned());
+        }
     }
     if let Some(cpu_s) = report.cpu_s_per_mops() {
         parts.push(format!("took {cpu_s:.2} s of CPU per million operations"));

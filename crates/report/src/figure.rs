@@ -3,7 +3,7 @@
 //! A missing figure shows as a dash or a bound, with the reason. Nothing is computed here.
 
 use crate::layout::{TextLayout, labelled};
-use crate::number::{NONE, above, time, whole};
+use crate::number::{self, NONE, above, time, whole};
 use memtide_base::Rate;
 use memtide_base::choice::RateUnit;
 use memtide_record::Record;
@@ -41,7 +41,12 @@ impl Figure {
         match (value.value, value.at_least) {
             (Some(figure), _) => Self::known(name, in_unit(unit, figure), figure),
             (None, at_least) => {
-                let words = at_least.map_or_else(|| NONE.to_owned(), |ns| above(ns as u64));
+                let words = match at_least {
+                    // A percentile lies above its bound; a mean may be as large.
+                    Some(ns) if name.ends_with(".mean") => number::at_least(&time(ns)),
+                    Some(ns) => above(ns as u64),
+                    None => NONE.to_owned(),
+                };
                 Self::missing(name, words, value.missing.as_deref())
             }
         }

@@ -27,6 +27,11 @@ pub(crate) fn above(at_least_ns: u64) -> String {
     format!("> {}", bound(at_least_ns))
 }
 
+/// Formats the least that a figure can be: `≥ 5 s`.
+pub(crate) fn at_least(words: &str) -> String {
+    format!("≥ {words}")
+}
+
 /// Formats seconds that the user chose or waited for: `10 s`, `2.5 s`.
 pub(crate) fn seconds(s: f64) -> String {
     match s < 1.0 {

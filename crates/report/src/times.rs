@@ -1,11 +1,11 @@
 //! The tables of times: response by kind, then service and lag, then each server. Every output with
 //! such a table shows these rows.
 //!
-//! A percentile without a figure shows as a dash or a bound, and a line below gives the reason.
+//! A figure that is not known shows as a dash or a bound, and a line below gives the reason.
 
 use crate::figure::Figure;
 use crate::layout::{TextLayout, TextTable, labelled};
-use crate::number::{NONE, above, rate, time, whole};
+use crate::number::{NONE, above, at_least, bound, rate, time, whole};
 use memtide_record::{Distribution, LagSplit, Missing, Percentile, Record};
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
@@ -109,20 +109,23 @@ pub(crate) fn server_rows(record: &Record) -> Vec<TimesRow<'_>> {
 
 /// The figures of a row: the mean, these percentiles, and the maximum.
 pub(crate) fn figures(times: &Distribution, percentiles: &[Percentile]) -> Vec<Figure> {
-    let known = |name: &str, ns: Option<f64>| match ns {
-        Some(ns) => Figure::known(name, time(ns), ns),
-        None => Figure::missing(name, NONE, None),
-    };
-    let mut figures = vec![known("mean_ns", times.mean_ns)];
+    let least = times.mean_at_least_ns.map(time);
+    let mut figures = vec![moment(times, "mean_ns", times.mean_ns, least)];
     figures.extend(percentiles.iter().map(|percentile| at(times, *percentile)));
-    // If some operations were unanswered, the maximum is one of them.
-    let why = Some("the longest operation was not answered");
-    figures.push(match times.max_at_least() {
-        Some(at_least_ns) => Figure::missing("max_ns", above(at_least_ns), why),
-        None if times.unanswered > 0 => Figure::missing("max_ns", UNBOUNDED, why),
-        None => known("max_ns", times.max_ns.map(|ns| ns as f64)),
-    });
+    let least = times.max_at_least_ns.map(bound);
+    figures.push(moment(times, "max_ns", times.max_ns.map(|ns| ns as f64), least));
     figures
+}
+
+/// The mean or the maximum of `times`: the least that it can be if operations were not answered.
+fn moment(times: &Distribution, name: &str, ns: Option<f64>, least: Option<String>) -> Figure {
+    let why = "operations were not answered, and each counts with what is known of it";
+    match (ns, least) {
+        (Some(ns), _) => Figure::known(name, time(ns), ns),
+        (None, Some(least)) => Figure::missing(name, at_least(&least), Some(why)),
+        (None, None) if times.unanswered > 0 => Figure::missing(name, UNBOUNDED, Some(why)),
+        (None, None) => Figure::missing(name, NONE, None),
+    }
 }
 
 fn at(times: &Distribution, percentile: Percentile) -> Figure {
@@ -222,18 +225,22 @@ fn footnotes(out: &mut TextLayout, rows: &[&TimesRow<'_>]) {
 
 /// Adds notes on cells that fall among what has no time: `what`.
 fn unanswered(out: &mut TextLayout, what: &str, shown: &[&Distribution]) {
-    let lost = shown.iter().filter(|it| it.unanswered > 0 && it.max_at_least().is_none());
-    if let Some(lost) = lost.map(|it| it.unanswered).max() {
+    let among = |it: &&&Distribution| it.missing.values().any(|why| *why == Missing::Unanswered);
+    let (bounded, lost): (Vec<&Distribution>, Vec<&Distribution>) =
+        shown.iter().filter(among).partition(|it| it.at_least_ns.is_some());
+    if let Some(lost) = lost.iter().map(|it| it.unanswered).max() {
         let count = whole(lost);
         labelled(out, UNBOUNDED, &format!("falls among {count} operations sent and not answered"));
     }
-    let bounded = shown.iter().filter(|it| it.max_at_least().is_some());
-    let worst = bounded.max_by_key(|distribution| distribution.unanswered);
-    if let Some((worst, at_least_ns)) = worst.and_then(|it| Some((it, it.max_at_least()?))) {
-        let count = whole(worst.unanswered);
-        let text = format!("falls among {count} {what}; means exclude them");
+    let worst = bounded.iter().max_by_key(|it| it.unanswered);
+    if let Some((worst, at_least_ns)) = worst.and_then(|it| Some((it, it.at_least_ns?))) {
+        let text = format!("falls among {} {what}", whole(worst.unanswered));
         // If the window's end cut some operations off, each cell has its own bound.
         let label = worst.bounds.as_ref().map_or_else(|| above(at_least_ns), |_| ">".to_owned());
         labelled(out, &label, &text);
+    }
+    if let Some(most) = shown.iter().map(|it| it.unanswered).max().filter(|most| *most > 0) {
+        let text = format!("lower bound: {} {what} count with what is known of them", whole(most));
+        labelled(out, "≥", &text);
     }
 }

@@ -170,9 +170,10 @@ pub(super) fn verdict(head: &InFlight, reply: &Reply<'_>) -> Result<Verdict, Pee
             Ok(answered(outcome, ReplyClass::Values))
         }
         Reply::Stored if storing => {
-            let won = kind.does(Action::Recache);
-            let class = if won { ReplyClass::Won } else { ReplyClass::Stored };
-            Ok(answered(Outcome::Stored, class))
+            let stored = answered(Outcome::Stored, ReplyClass::Stored);
+            // A win was counted when it was told.
+            let is_win = kind.does(Action::Recache);
+            Ok(if is_win { Verdict { reply: None, ..stored } } else { stored })
         }
         Reply::NotStored if storing => Ok(answered(Outcome::NotStored, ReplyClass::NotStored)),
         Reply::Exists if second => Ok(answered(Outcome::Exists, ReplyClass::Exists)),

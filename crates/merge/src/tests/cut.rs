@@ -91,7 +91,7 @@ fn note(tally: &mut Tally, operation: &Operation) {
     tally.sent_with(1 + response.ns() as usize % 9);
     let is_sent = fate != Fate::Dropped;
     let (kind, nth) = (at as u8, server as u16);
-    let lost = UnansweredCount { kind, server: Some(nth), is_sent, count: 1 };
+    let lost = UnansweredCount { kind, server: Some(nth), is_sent, hits: 0, misses: 0, count: 1 };
     match fate {
         Fate::Unacknowledged => {}
         Fate::Answered => {

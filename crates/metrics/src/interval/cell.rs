@@ -44,6 +44,10 @@ pub struct UnansweredCount {
     pub server: Option<u16>,
     /// True if they were sent.
     pub is_sent: bool,
+    /// Keys that the first of two answers to each found.
+    pub hits: u16,
+    /// Keys that the first of two answers to each did not find.
+    pub misses: u16,
     /// The number of operations.
     pub count: u64,
 }
@@ -150,6 +154,8 @@ impl Cell {
             }
             Noted::Lost(loss) => {
                 self.unanswered += loss.count;
+                self.hits += u64::from(loss.hits) * loss.count;
+                self.misses += u64::from(loss.misses) * loss.count;
                 let (all, sent) = &mut self.lost[usize::from(loss.kind)];
                 *all += loss.count;
                 *sent += if loss.is_sent { loss.count } else { 0 };

@@ -21,7 +21,7 @@ fn shape() -> Shape {
 
 /// The loss of `count` operations that were not sent.
 fn loss(count: u64) -> UnansweredCount {
-    UnansweredCount { kind: 0, server: None, is_sent: false, count }
+    UnansweredCount { kind: 0, server: None, is_sent: false, hits: 0, misses: 0, count }
 }
 
 #[test]

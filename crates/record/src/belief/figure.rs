@@ -133,6 +133,9 @@ pub struct Ranged {
     pub own_low: f64,
 }
 
+/// Reason why a mean is not known.
+pub(crate) const SOME_UNANSWERED: &str = "operations were not answered";
+
 /// The reason of a figure that memtide's own delay makes wide.
 pub const LATE: &str = "memtide was late";
 
@@ -190,7 +193,7 @@ impl Record {
 
     /// The interval of the mean of response times, from the slices.
     fn mean_interval(&self, kind: Kind, confidence: Confidence) -> Option<[f64; 2]> {
-        let times = self.response.get(&kind)?;
+        let times = self.response.get(&kind).filter(|times| times.mean_ns.is_some())?;
         let slicing = self.slicing.as_ref()?;
         let slices = slicing.channel(slicing.response.get(&kind)).ok()?;
         let (whole, unanswered) = (&times.times()?, times.unanswered);
@@ -361,7 +364,10 @@ impl Parts {
             own_low: own.and_then(|own| own.mean_low_ns),
             range_low: own.and_then(|own| own.mean_range_low_ns),
             n_effective: None,
-            missing: times.no_interval.get(&Percentile::P50).cloned(),
+            missing: match times.mean_ns {
+                None if times.unanswered > 0 => Some(SOME_UNANSWERED.to_owned()),
+                _ => times.no_interval.get(&Percentile::P50).cloned(),
+            },
         }
     }
 

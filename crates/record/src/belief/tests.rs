@@ -239,6 +239,35 @@ fn a_goal_about_a_figure_without_a_range_is_decided_by_a_bound_that_is_far_away(
     assert_eq!(result(&record, "all.p50<1ms"), partial, "the slices do not hold all");
 }
 
+/// Issue 58, point 1: a mean of the answered operations alone met goals.
+#[test]
+fn a_goal_about_a_mean_is_decided_by_its_lower_bound_if_operations_were_not_answered() {
+    let mut times = Histogram::new();
+    (0..990).for_each(|_| times.record(1_000_000));
+    let timed = |unanswered, timeout_ms| {
+        let times = Distribution::of(&times, unanswered, Span::from_ms(timeout_ms));
+        Record { response: [(Kind::All, times)].into(), ..Record::default() }
+    };
+    let result = |record: &Record, goal: &str| {
+        let judged = crate::judge::judge(&[goal.parse().unwrap()], record).remove(0);
+        (judged.result, judged.measured, judged.why)
+    };
+    let whole = timed(0, 200);
+    assert_eq!(result(&whole, "all.mean<2ms").0, GoalResult::Met);
+    // Ten of a thousand waited for 200 ms at least: together they are a mean of 2.99 ms or more.
+    let partly = timed(10, 200);
+    let (missed, measured, why) = result(&partly, "all.mean<2ms");
+    assert_eq!((missed, measured), (GoalResult::Missed, None));
+    assert_eq!(why, "it was at least 2.99 ms: operations were not answered");
+    assert_eq!(result(&partly, "all.mean<3ms").0, GoalResult::Undecided);
+    assert_eq!(result(&partly, "all.mean>2ms").0, GoalResult::Met);
+    assert_eq!(result(&partly, "all.mean>3ms").0, GoalResult::Undecided);
+    assert_eq!(result(&partly, "all.max<10s").0, GoalResult::Missed);
+    let figure = partly.response_figure(Kind::All, Measure::Mean).unwrap();
+    assert_eq!((figure.value, figure.interval, figure.range), (None, None, None));
+    assert_eq!(figure.reason.as_deref(), Some("operations were not answered"));
+}
+
 /// `--errors-max` counted fewer operations than the goal about errors that sets it.
 #[test]
 fn a_goal_about_errors_counts_the_operations_that_were_to_be_answered() {

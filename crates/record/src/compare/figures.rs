@@ -1,6 +1,7 @@
 //! The rows of a comparison: the figures of every record, with their ratios to the first record's.
 
 use super::{FigureRow, Unit, Value};
+use crate::belief::SOME_UNANSWERED;
 use crate::judge::{Measured, measured};
 use crate::record::{
     Distribution, Missing, Percentile, PlanRecord, Record, ServerLoad, ServerReport,
@@ -152,8 +153,11 @@ fn mean(times: Option<Distribution>) -> Value {
     let Some(times) = times.filter(|times| times.count > 0) else {
         return missing("no such operation was measured");
     };
-    let Some(mean) = times.mean_ns else { return missing("no such operation was answered") };
-    Value { ci: times.mean_interval(), ..known(mean) }
+    match times.mean_ns {
+        Some(mean) => Value { ci: times.mean_interval(), ..known(mean) },
+        None if times.count == times.unanswered => missing("no such operation was answered"),
+        None => Value { at_least: times.mean_at_least_ns, ..missing(SOME_UNANSWERED) },
+    }
 }
 
 fn at(times: Option<Distribution>, percentile: Percentile) -> Value {

@@ -144,7 +144,8 @@ pub enum Unit {
 pub struct Value {
     /// The figure; none if it is unknown.
     pub value: Option<f64>,
-    /// Lower bound of a percentile that falls among unanswered operations.
+    /// Lower bound of a percentile that falls among unanswered operations, or of a mean without
+    /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
     /// Reason why the figure is unknown.

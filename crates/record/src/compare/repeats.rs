@@ -182,7 +182,7 @@ impl Repeats {
     /// If the text is not JSON of this format; the clause names the place.
     pub fn from_json(text: &str) -> Result<Self, String> {
         let mut repeats: Self = crate::record::read_json("the runs of one scenario", text)?;
-        repeats.runs.iter_mut().for_each(Record::shorten);
+        repeats.runs.iter_mut().for_each(Record::renew);
         Ok(repeats)
     }
 

@@ -6,9 +6,10 @@ mod table;
 use super::*;
 use crate::record::tests::sample;
 use crate::record::{
-    Believable, Check, CheckKind, CheckResult, GoalResult, Missing, Percentile, PlannedServer,
-    ServerLoad, ServerReport, Slicing,
+    Believable, Check, CheckKind, CheckResult, Distribution, GoalResult, Missing, Percentile,
+    PlannedServer, ServerLoad, ServerReport, Slicing,
 };
+use memtide_base::Span;
 use memtide_scenario::Kind;
 use serde_json::json;
 use std::str::FromStr;
@@ -18,6 +19,8 @@ const RULES: &str = include_str!("tests/rules.txt");
 fn both(change: impl Fn(&mut Record)) -> [(String, Record); 2] {
     let mut first = sample();
     first.rate.achieved_per_s = 1_000.0;
+    let all = first.response.get_mut(&Kind::All).unwrap();
+    *all = Distribution::of(&all.times().unwrap(), 0, Span::ZERO);
     first.plan.servers = vec![PlannedServer { name: "cache1".to_owned(), ..Default::default() }];
     let mut second = first.clone();
     change(&mut second);
@@ -559,7 +562,7 @@ fn pairs_that_have_no_ratio_leave_a_figure_undecided() {
     let with = |unanswered: u64, max: u64| {
         let mut record = timed(1e6, 1e3);
         let all = record.response.get_mut(&Kind::All).unwrap();
-        (all.unanswered, all.max_ns) = (unanswered, Some(max));
+        (all.unanswered, all.max_ns) = (unanswered, Some(max).filter(|_| unanswered == 0));
         record
     };
     let mut slower: Vec<_> = (0..4).map(|n| [with(0, 1_000), with(0, 2_000 + n)]).collect();
@@ -571,6 +574,29 @@ fn pairs_that_have_no_ratio_leave_a_figure_undecided() {
     // Nothing in both arms is equal, and something in one of them has no ratio.
     let none: Vec<_> = (0..6).map(|_| pair(1e6, 1e6)).collect();
     assert_eq!(trial_of("misses", &none).figures[0].finding, TrialFinding::Equal);
+}
+
+/// Issue 58, point 1: the mean of a server that did not answer its slowest operations was better.
+#[test]
+fn a_mean_without_unanswered_operations_is_no_figure() {
+    let records = both(|record| {
+        let all = record.response.get_mut(&Kind::All).unwrap();
+        *all = Distribution::of(&all.times().unwrap(), 10, Span::from_s(1));
+    });
+    let comparison = compare(&records, &["all.mean>+5%".parse().unwrap()]);
+    let row = comparison.figures.iter().find(|row| row.name == "all.mean").unwrap();
+    let [was, is] = &row.values[..] else { panic!("{row:?}") };
+    assert!(was.value.is_some() && is.value.is_none() && is.ratio.is_none(), "{row:?}");
+    assert!(is.at_least > was.value && is.missing.is_some(), "{row:?}");
+    assert_eq!(comparison.rules[0].result, RuleOutcome::Missing);
+    // Pairs that answered all do not speak for one that did not.
+    let [(_, a), (_, b)] = records;
+    let pair = |mean| [timed(1e6, 1e3), timed(mean, 1e3)];
+    let mut pairs: Vec<_> = (0..6).map(|n| pair(5e5 + f64::from(n))).collect();
+    assert_eq!(trial_of("all.mean", &pairs).figures[0].finding, TrialFinding::Better);
+    pairs.push([a, b]);
+    let figure = trial_of("all.mean", &pairs).figures.remove(0);
+    assert_eq!((figure.change, figure.finding), (None, TrialFinding::Undecided), "{figure:?}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! whether B is better than A, worse, equal, or undecided.
 
 use super::{Named, Unit};
+use crate::belief::SOME_UNANSWERED;
 use crate::judge::Measured;
 use crate::record::{
     Check, CheckKind, CheckResult, FloorRecord, Percentile, PlanRecord, Record, Verdict,
@@ -369,6 +370,8 @@ pub(super) fn value(named: Named, record: &Record, unit: RateUnit) -> Option<f64
     match named.of(record, unit) {
         Measured::Known(value) => Some(value),
         Measured::Unanswered => Some(f64::INFINITY),
+        // A mean without them: runs that answered all would speak for it.
+        Measured::Missing(why) if why == SOME_UNANSWERED => Some(f64::INFINITY),
         Measured::Missing(_) => None,
     }
 }

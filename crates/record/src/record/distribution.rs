@@ -20,20 +20,35 @@ pub struct Distribution {
     /// Number of operations that failed, timed out, were lost, dropped or abandoned; these rank
     /// highest.
     pub unanswered: u64,
-    /// Mean of the answered operations; none if there were none.
+    /// Mean; none if there were no operations, or if some were not answered.
     pub mean_ns: Option<f64>,
+    /// Lower bound of the mean if some operations were not answered; absent if nothing is known.
+    /// Each counts with the least time that is known of it. If nothing is, it counts as long as the
+    /// mean of the answered ones, above which it ranks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_at_least_ns: Option<f64>,
     /// Lower bound of the mean's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ci_low_ns: Option<f64>,
     /// Upper bound of the mean's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ci_high_ns: Option<f64>,
-    /// Standard deviation of the answered operations; none with fewer than two.
+    /// Standard deviation; none if there were no operations, or if some were not answered.
     pub stddev_ns: Option<f64>,
+    /// Lower bound of the standard deviation if some operations were not answered, to the width of
+    /// a bucket; absent if nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stddev_at_least_ns: Option<f64>,
     /// Shortest answered operation, exact.
     pub min_ns: Option<u64>,
-    /// Longest answered operation, exact.
+    /// Longest operation, exact; none if there were none, or if some were not answered.
     pub max_ns: Option<u64>,
+    /// Lower bound of the longest operation if some were not answered; absent if nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_at_least_ns: Option<u64>,
+    /// Longest answered operation, exact, if others were not answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_max_ns: Option<u64>,
     /// Median. Like every percentile, none if listed in `missing`.
     pub p50_ns: Option<u64>,
     /// Lower bound of the median's 95 % confidence interval; absent if unknown.
@@ -96,7 +111,7 @@ pub struct Distribution {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub n_effective: BTreeMap<Percentile, f64>,
     /// Reasons why percentiles have no confidence interval, as clauses for people. The mean has
-    /// none if the median has none.
+    /// none if the median has none, or if there is no mean.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub no_interval: BTreeMap<Percentile, String>,
     /// Bounds of memtide's own share; absent if none are known.
@@ -166,12 +181,9 @@ impl Distribution {
         bound.copied().or(self.at_least_ns)
     }
 
-    /// Lower bound, in ns, of the longest operation if it was not answered.
-    pub fn max_at_least(&self) -> Option<u64> {
-        let at_least = self.at_least_ns.filter(|_| self.unanswered > 0)?;
-        let Some(bounds) = &self.bounds else { return Some(at_least) };
-        let known = [self.max_ns, Some(bounds.max_ns), bounds.others_at_least_ns];
-        known.into_iter().flatten().max()
+    /// Longest answered operation, in ns; none if nothing was answered.
+    pub fn longest_answered(&self) -> Option<u64> {
+        self.answered_max_ns.or(self.max_ns)
     }
 
     /// Sets a percentile, or the reason for its absence.

@@ -2,6 +2,10 @@
 //!
 //! No sums are computed here: each figure gets its name, or the reason for its absence.
 
+mod moments;
+
+pub use moments::mean_at_least;
+
 use super::count::PhaseCounts;
 use super::distribution::{Bounds, Counts, Distribution, Missing, Percentile, Wide};
 use super::{IntervalRecord, IntervalTimes, SliceRecord};
@@ -13,6 +17,7 @@ use memtide_metrics::series::{GetTimes, Sparse};
 use memtide_metrics::summary::{Quantile, quantile, rank};
 use memtide_scenario::Kind;
 use memtide_workload::OpKind;
+use moments::Unanswered;
 
 impl Distribution {
     /// The figures of `times`. `unanswered` operations rank above these; each took at least
@@ -34,10 +39,7 @@ impl Distribution {
         let mut distribution = Self {
             count: moments.count.saturating_add(unanswered),
             unanswered,
-            mean_ns: moments.mean(),
-            stddev_ns: moments.deviation(),
             min_ns: some(moments.min),
-            max_ns: some(moments.max),
             at_least_ns: Some(at_least.ns()).filter(|&ns| unanswered > 0 && ns > 0),
             saturated: moments.saturated,
             sum_ns: Wide(moments.sum),
@@ -45,6 +47,9 @@ impl Distribution {
             histogram: some(0).map(|_| times.to_text()),
             ..Self::default()
         };
+        let others = unanswered.saturating_sub(bounds.count());
+        let known = Unanswered { bounds, others, others_at_least_ns: at_least.ns() };
+        distribution.set_moments(moments, &known);
         for percentile in Percentile::ALL {
             let value = match quantile(times, unanswered, percentile.fraction()) {
                 Quantile::Known(value) => Ok(value),
@@ -56,7 +61,6 @@ impl Distribution {
             distribution.set_percentile(percentile, value);
         }
         if bounds.count() > 0 {
-            let others = unanswered.saturating_sub(bounds.count());
             distribution.bound(times, bounds, (others, at_least.ns()));
         }
         distribution
@@ -112,7 +116,7 @@ impl Distribution {
             count: self.count.checked_sub(self.unanswered)?,
             saturated: self.saturated,
             min: self.min_ns.unwrap_or(Moments::EMPTY.min),
-            max: self.max_ns.unwrap_or(Moments::EMPTY.max),
+            max: self.longest_answered().unwrap_or(Moments::EMPTY.max),
             sum: self.sum_ns.0,
             sum_squares: self.sum_squares_ns2.0,
         };

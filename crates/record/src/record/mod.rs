@@ -28,8 +28,8 @@ pub use judgement::{
     Aborted, Believable, Check, CheckKind, CheckResult, FloorRecord, GoalRecord, GoalResult,
     Reason, Responder, Verdict, WarningRecord,
 };
-pub use measured::per_second;
 pub(crate) use measured::read_histogram;
+pub use measured::{mean_at_least, per_second};
 pub use plan::{
     ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer, PrecisionRecord, WarmupEnd,
 };
@@ -638,12 +638,18 @@ impl Record {
     /// `text` is not JSON, or not a record.
     pub fn from_json(text: &str) -> Result<Self, String> {
         let mut record: Self = read_json("a record", text)?;
-        record.shorten();
+        record.renew();
         Ok(record)
     }
 
+    /// Brings a record that was read into its present form.
+    pub(crate) fn renew(&mut self) {
+        self.shorten();
+        self.renew_moments();
+    }
+
     /// Cuts off sentences that are longer than any that memtide writes.
-    pub(crate) fn shorten(&mut self) {
+    fn shorten(&mut self) {
         let shares = self.shards.iter_mut().map(|shard| (&mut shard.share, &mut shard.warnings));
         for (share, warnings) in shares.chain([(&mut self.share, &mut self.warnings)]) {
             let reason = share.iter_mut().filter_map(|share| share.not_run.as_mut());

@@ -1,7 +1,7 @@
 //! Percentiles of a run's response times as HdrHistogram prints them (`.hgrm`), for its plotter.
 //!
 //! Values are milliseconds. Ranks are the record's: unanswered operations rank above all others,
-//! and the table then ends below 1.
+//! and the table then ends below 1, without mean, deviation and maximum, which are not known.
 
 use memtide_metrics::Histogram;
 use memtide_metrics::summary::rank;
@@ -52,11 +52,14 @@ fn table(times: &Histogram<u64>, unanswered: u64) -> String {
         out += &format!("{ms:>12.6} {level:>14.12} {below:>10} {distance:>14.2}\n");
         level += (1.0 - level).log2().ceil().exp2() / TICKS_PER_HALF_DISTANCE / 2.0;
     }
+    if unanswered > 0 {
+        let above = "which rank above every value";
+        out += &format!("#[Unanswered = {unanswered:>9} of {total}, {above}]\n");
+        return out + BUCKETS;
+    }
     let moments = times.moments();
     let max = moments.max as f64 / NS_PER_MS;
-    if unanswered > 0 {
-        out += &format!("#[Unanswered = {unanswered:>9}, which rank above every value]\n");
-    } else if total > 0 {
+    if total > 0 {
         out += &format!("{max:>12.6} {:>14.12} {total:>10}\n", 1.0);
     }
     let mean = moments.mean().unwrap_or(0.0) / NS_PER_MS;

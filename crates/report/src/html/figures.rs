@@ -32,7 +32,7 @@ fn is_one_number(before: &str, word: &str) -> bool {
         let digits = word.bytes().take_while(u8::is_ascii_digit).count();
         digits == 3 && !word[3..].starts_with(char::is_alphanumeric)
     };
-    let is_sign = matches!(before.trim_start_matches('('), "±" | ">" | "≤" | "<" | "−");
+    let is_sign = matches!(before.trim_start_matches('('), "±" | ">" | "≥" | "≤" | "<" | "−");
     match before.ends_with(|letter: char| letter.is_ascii_digit()) {
         true => UNITS.contains(&unit) || is_group(),
         false => is_sign && word.starts_with(|letter: char| letter.is_ascii_digit()),

@@ -35,7 +35,7 @@ pub(super) fn servers(record: &Record) -> Markup {
             @for chart in timeline.charts() { (chart.markup()) }
             ul {
                 @for (name, load) in &record.server.during {
-                    li { strong { (name) } " " (unbroken(&timeline.sentence(name, load))) }
+                    li { strong { (name) } " " (unbroken(&timeline.sentence(name, load, record))) }
                 }
             }
         }
@@ -149,8 +149,9 @@ impl<'a> Timeline<'a> {
     }
 
     /// A server's report on the whole load, with its restarts and the reason for missing replies.
-    fn sentence(&self, name: &str, load: &ServerLoad) -> String {
-        let mut sentence = served(load).unwrap_or_else(|| "reported nothing".to_owned());
+    fn sentence(&self, name: &str, load: &ServerLoad, record: &Record) -> String {
+        let said = served(load, record);
+        let mut sentence = said.unwrap_or_else(|| "reported nothing".to_owned());
         let is_restart =
             |stretch: &&Stretch<'_>| stretch.reports.get(name).is_some_and(|of| of.restarts > 0);
         let at: Vec<String> =
@@ -212,7 +213,8 @@ const FIGURES: [Figure; 8] = [
     },
     Figure {
         title: "Hit ratio",
-        about: "Fraction of the keys read that were found.",
+        about: "Fraction of the keys read that were found. Servers count an item without a \
+                value, which recache makes, as found.",
         of_all: |all| {
             let (hits, misses) = (sum(all, |of| count(of.hits))?, sum(all, |of| count(of.misses))?);
             (hits + misses > 0.0).then(|| hits / (hits + misses))

@@ -88,7 +88,7 @@ fn with_limits(title: &'static str, about: &str, lines: Vec<Line>, limits: Vec<L
 /// The percentiles of `times`, as far as they are known.
 pub(super) fn line(name: &str, times: &Distribution) -> Line {
     // Zeros alone have no position on a logarithmic axis.
-    let is_zero = times.max_ns.is_none_or(|max| max == 0);
+    let is_zero = times.longest_answered().is_none_or(|max| max == 0);
     let Some(histogram) = times.times().filter(|_| !is_zero) else {
         return Line::new(name, Vec::new());
     };

@@ -1,10 +1,11 @@
 //! The goals of a run as they stand: the figure so far, and whether it meets the bound.
 
 use super::{Live, unanswered};
-use crate::number::NONE;
+use crate::number::{NONE, at_least};
 use memtide_base::choice::RateUnit;
 use memtide_metrics::{Quantile, quantile};
 use memtide_record::judge::figure_word;
+use memtide_record::mean_at_least;
 use memtide_scenario::{Goal, Measure, Subject};
 
 /// A goal as it stands.
@@ -22,6 +23,15 @@ impl AimNow {
     /// `goal` by the figures of `live`. The uncertainty of a figure is not considered.
     pub(super) fn of(goal: &Goal, live: &Live) -> Self {
         let unit = live.plan.as_ref().map_or(RateUnit::default(), |plan| plan.unit());
+        if let Some(least) = mean_at_least_of(goal.subject, live) {
+            // Nothing bounds it from above.
+            let is_met = goal.relation.holds(f64::INFINITY, goal.bound);
+            return Self {
+                goal: goal.to_string(),
+                figure: at_least(&figure_word(goal.subject, least, unit)),
+                is_met: Some(is_met).filter(|is| *is == goal.relation.holds(least, goal.bound)),
+            };
+        }
         let figure = figure(goal.subject, live);
         let word = |figure| figure_word(goal.subject, figure, unit);
         Self {
@@ -39,6 +49,14 @@ impl AimNow {
             None => "not known yet",
         }
     }
+}
+
+/// The least that the mean which `subject` names can be, if some of its operations were answered
+/// and others were not.
+fn mean_at_least_of(subject: Subject, live: &Live) -> Option<f64> {
+    let Subject::Response { kind, measure: Measure::Mean } = subject else { return None };
+    let (times, above) = live.measured.get(&kind).filter(|(_, above)| *above > 0)?;
+    mean_at_least(times.moments(), *above, 0).filter(|_| times.count() > 0)
 }
 
 fn figure(subject: Subject, live: &Live) -> Option<f64> {

@@ -150,6 +150,23 @@ fn goals_are_told_as_they_stand() {
     assert_eq!(Live::new(&["all.p99<1ms".parse().unwrap()]).aims()[0].word(), "not known yet");
 }
 
+/// Issue 58, point 1: operations without an answer were no part of a mean.
+#[test]
+fn a_goal_about_a_mean_stands_open_while_operations_are_not_answered() {
+    let aim = |goal: &str, unanswered: u64| {
+        let mut live = Live::new(&[goal.parse().unwrap()]);
+        let mut second = second(0, 1_000, 2_000_000, 5_000);
+        second.unanswered = [(Kind::All, unanswered)].into();
+        live.on(&Event::Interval(second.into()));
+        let aim = live.aims().remove(0);
+        (aim.word(), aim.figure)
+    };
+    assert_eq!(aim("all.mean<3ms", 0), ("met so far", "2.00 ms".to_owned()));
+    assert_eq!(aim("all.mean<3ms", 5), ("not known yet", "≥ 2.00 ms".to_owned()));
+    assert_eq!(aim("all.mean<1ms", 5), ("missed so far", "≥ 2.00 ms".to_owned()));
+    assert_eq!(aim("all.max<3ms", 5).0, "missed so far");
+}
+
 #[test]
 fn a_stalled_server_is_suspected() {
     let calm = || (0..5).map(|number| second(number, 1_000, 300_000, 5_000));

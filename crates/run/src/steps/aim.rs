@@ -172,7 +172,7 @@ impl Measured {
     }
 
     /// The measure of all operations in `times`; none if there were none. Service is judged by the
-    /// operations that were answered, as the old programs do.
+    /// operations that were answered, as the old programs do, and so is every mean.
     fn of_all(&self, times: &[&Distribution]) -> Option<f64> {
         let above = |of: &Distribution| match self.time {
             Time::Response => of.unanswered,
@@ -181,14 +181,15 @@ impl Measured {
         let answered = |of: &Distribution| of.count.saturating_sub(of.unanswered);
         match self.measure {
             Measure::Mean => {
-                let means = times.iter().filter_map(|of| Some((of.mean_ns?, answered(of) as f64)));
-                let (sum, all) = means.fold((0.0, 0.0), |(sum, all), (mean, count)| {
-                    (sum + mean * count, all + count)
-                });
-                (all > 0.0).then(|| sum / all)
+                let count: u64 = times.iter().map(|of| answered(of)).sum();
+                let sum: f64 = times.iter().map(|of| of.sum_ns.0 as f64).sum();
+                (count > 0).then(|| sum / count as f64)
             }
             Measure::Max if times.iter().any(|of| above(of) > 0) => Some(f64::INFINITY),
-            Measure::Max => times.iter().filter_map(|of| of.max_ns).max().map(|ns| ns as f64),
+            Measure::Max => {
+                let longest = times.iter().filter_map(|of| of.longest_answered()).max();
+                longest.map(|ns| ns as f64)
+            }
             Measure::Percentile(percent) => {
                 let count: u64 = times.iter().map(|of| answered(of) + above(of)).sum();
                 if count == 0 {

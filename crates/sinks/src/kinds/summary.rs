@@ -35,6 +35,8 @@ const COLUMNS: &[Column] = &[
     ("p999_ns", |it| given(all(it).and_then(|times| times.p999_ns))),
     ("p9999_ns", |it| given(all(it).and_then(|times| times.p9999_ns))),
     ("max_ns", |it| given(all(it).and_then(|times| times.max_ns))),
+    ("mean_at_least_ns", |it| given(all(it).and_then(|times| times.mean_at_least_ns))),
+    ("max_at_least_ns", |it| given(all(it).and_then(|times| times.max_at_least_ns))),
     ("believable", |it| word(to_value(it.believable.verdict))),
     ("ended_by", |it| word(to_value(it.ended_by))),
     ("partial", |it| it.partial.to_string()),

@@ -61,6 +61,11 @@ fn a_win_that_takes_longer_than_the_timeout_has_timed_out() {
     assert_eq!(record.totals.timed_out, 8, "each key is won once, and stays without a value");
     assert_eq!(record.totals.answered, 92);
     assert_eq!((peer.figure("cmd_set"), record.totals.replies["waiting"]), (0, 92));
+    // Issue 58, point 7: what the first reply of each said stays true.
+    assert_eq!(record.totals.replies["won"], 8);
+    assert_eq!((record.totals.keys, record.totals.misses), (100, 100));
+    let rows = record.intervals.iter().map(|row| row.misses).sum::<u64>();
+    assert_eq!(rows, 100);
 }
 
 #[test]

@@ -231,7 +231,7 @@ fn lag(record: &Record) -> Truth {
 /// The percentiles of a distribution, twelve for each nine, as far as there are enough operations.
 fn percentiles(times: &Distribution) -> Points {
     let buckets = times.histogram.as_deref().and_then(decoded).unwrap_or_default();
-    if times.max_ns.is_none_or(|max| max == 0) {
+    if times.longest_answered().is_none_or(|max| max == 0) {
         return Points::new();
     }
     let shares = (1..=72).map(|step| 1.0 - 10f64.powf(-f64::from(step) / 12.0));

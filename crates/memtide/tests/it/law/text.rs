@@ -47,7 +47,7 @@ pub(super) fn text(law: &mut Law<'_>, text: &str) {
             heading = Some(columns(line));
             continue;
         }
-        if line.is_empty() || line.starts_with(['—', '>']) {
+        if line.is_empty() || line.starts_with(['—', '>', '≥']) {
             heading = None;
         }
         let told = SENTENCES
@@ -477,22 +477,25 @@ fn time(
     percentile: Option<Percentile>,
 ) {
     let lost = (of.unanswered > 0).then_some(Missing::Unanswered);
+    let whole = |ns: u64| ns as f64;
     let (figure, bound, reason) = match percentile {
-        Some(it) => (of.percentile(it), of.percentile_at_least(it), of.missing.get(&it).cloned()),
-        None if column == "mean" => (of.mean_ns.map(|ns| ns.round() as u64), None, None),
-        None => (of.max_ns.filter(|_| lost.is_none()), of.max_at_least(), lost),
+        Some(it) => {
+            let bound = of.percentile_at_least(it).map(whole);
+            (of.percentile(it).map(whole), bound, of.missing.get(&it).cloned())
+        }
+        None if column == "mean" => (of.mean_ns, of.mean_at_least_ns, lost),
+        None => (of.max_ns.map(whole), of.max_at_least_ns.map(whole), lost),
     };
     let (shape, shown) = numbers(cell);
+    let sign = if percentile.is_some() { "> {t}" } else { "≥ {t}" };
     let is_so = match (&*shape, figure, bound) {
-        ("{t}", Some(truth), _) | ("> {t}", None, Some(truth)) => {
-            // The mean was rounded here to a whole nanosecond.
-            shown[0].is(truth as f64) || (column == "mean" && shown[0].is(of.mean_ns.unwrap()))
-        }
+        ("{t}", Some(truth), _) => shown[0].is(truth),
+        (bounded, None, Some(truth)) if bounded == sign => shown[0].is(truth),
         ("> ?", None, None) => reason == Some(Missing::Unanswered),
         ("—", None, None) => {
             of.count == of.unanswered || reason.is_some_and(|it| it != Missing::Unanswered)
         }
         _ => false,
     };
-    law.holds(is_so, || format!("{row} {column} is '{cell}', not {figure:?} or > {bound:?}"));
+    law.holds(is_so, || format!("{row} {column} is '{cell}', not {figure:?} or {sign} {bound:?}"));
 }

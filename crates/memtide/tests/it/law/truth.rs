@@ -377,16 +377,24 @@ fn distribution(law: &mut Law<'_>, value: &Value, path: &str) {
         let by_buckets = buckets.iter().map(|(middle, count)| middle * count).sum::<u64>() as f64;
         let square = (figure("sum_squares_ns2") - mean * sum).max(0.0) / answered;
         let stddev = value["stddev_ns"].as_f64().unwrap_or(square.sqrt());
-        for (name, found, truth, slack) in [
+        let is_whole = unanswered == 0;
+        let longest = if is_whole { "max_ns" } else { "answered_max_ns" };
+        let of_whole = [
             ("mean_ns", figure("mean_ns"), mean, 1e-9 * mean),
-            ("sum_ns", sum, by_buckets, BUCKET * by_buckets + 1.0),
             ("stddev_ns", stddev, square.sqrt(), 1e-3 * (stddev + mean)),
+        ];
+        let of_answered = [
+            ("sum_ns", sum, by_buckets, BUCKET * by_buckets + 1.0),
             ("min_ns", figure("min_ns"), *first as f64, BUCKET * *first as f64 + 1.0),
-            ("max_ns", figure("max_ns"), *last as f64, BUCKET * *last as f64 + 1.0),
-        ] {
+            (longest, figure(longest), *last as f64, BUCKET * *last as f64 + 1.0),
+        ];
+        for (name, found, truth, slack) in
+            of_whole.into_iter().filter(|_| is_whole).chain(of_answered)
+        {
             law.near(&format!("{path}.{name}"), found, truth, slack);
         }
     }
+    lower_bounds(law, value, path);
     for (name, reason, fraction, needed) in PERCENTILES {
         let why = &value["missing"][reason];
         let truth = ranked(&buckets, unanswered, fraction).filter(|_| count >= needed);
@@ -399,4 +407,46 @@ fn distribution(law: &mut Law<'_>, value: &Value, path: &str) {
         };
         law.holds(is_so, || format!("{path}.{name} is {}, not {truth:?}: {why}", value[name]));
     }
+}
+
+/// Holds mean, deviation and maximum of times of which some are unknown: they are null, and their
+/// bounds count each unanswered operation with what is known of it.
+fn lower_bounds(law: &mut Law<'_>, value: &Value, path: &str) {
+    let figure = |name: &str| known(&value[name]).unwrap_or(0.0);
+    let names =
+        ["mean", "stddev", "max"].map(|name| (format!("{name}_ns"), format!("{name}_at_least_ns")));
+    let (count, unanswered) = (figure("count"), figure("unanswered"));
+    if unanswered == 0.0 {
+        let is_so = names.iter().all(|(_, least)| value[least].is_null());
+        return law.holds(is_so, || format!("{path} has a bound, and all were answered"));
+    }
+    let is_so = names.iter().all(|(name, _)| value[name].is_null());
+    law.holds(is_so, || format!("{path} has a mean, deviation or maximum without all operations"));
+    let bounds = &value["bounds"];
+    let of_bounds = |name: &str| known(&bounds[name]).unwrap_or(0.0);
+    let others = unanswered - of_bounds("count");
+    let each =
+        known(if bounds.is_null() { &value["at_least_ns"] } else { &bounds["others_at_least_ns"] });
+    let answered = count - unanswered;
+    let mean = if answered > 0.0 { figure("sum_ns") / answered } else { 0.0 };
+    let sum = figure("sum_ns") + of_bounds("sum_ns") + others * each.unwrap_or(mean);
+    law.near(
+        &format!("{path}.mean_at_least_ns"),
+        figure("mean_at_least_ns"),
+        sum / count,
+        1e-9 * sum,
+    );
+    let longest = [
+        figure("answered_max_ns"),
+        of_bounds("max_ns"),
+        each.filter(|_| others > 0.0).unwrap_or(0.0),
+    ];
+    let longest = longest.into_iter().fold(0.0, f64::max);
+    law.near(&format!("{path}.max_at_least_ns"), figure("max_at_least_ns"), longest, 0.0);
+    // The answered ones alone scatter by a part of this, about whatever mean.
+    let of_answered = (figure("sum_squares_ns2") - mean * figure("sum_ns")).max(0.0) / count;
+    let stddev = figure("stddev_at_least_ns");
+    law.holds(stddev * 1.001 + 1.0 >= of_answered.sqrt() && stddev <= longest, || {
+        format!("{path}.stddev_at_least_ns is {stddev}, not {} or more", of_answered.sqrt())
+    });
 }

@@ -71,9 +71,10 @@ fn note(tally: &mut Tally, operation: &Listed) {
             let answer = Answer { count: 1, slot, kind, server, response, service, hits, misses };
             tally.answered(intended, answer);
         }
-        None => {
-            tally.lost(intended, UnansweredCount { kind, server: Some(server), is_sent, count: 1 })
-        }
+        None => tally.lost(
+            intended,
+            UnansweredCount { kind, server: Some(server), is_sent, hits: 0, misses: 0, count: 1 },
+        ),
     }
 }
 
@@ -165,7 +166,10 @@ fn a_backlog_is_divided_evenly_between_slices() {
     let shape = shape(Some(Span::from_s(10)));
     let (mut tally, mut sums) = (Tally::new(&shape), TallySum::new(&shape));
     let stretch = (Span::from_ms(1_000), Span::from_ms(2_000));
-    tally.unsent(stretch, UnansweredCount { kind: 1, server: None, is_sent: false, count: 1_000 });
+    tally.unsent(
+        stretch,
+        UnansweredCount { kind: 1, server: None, is_sent: false, hits: 0, misses: 0, count: 1_000 },
+    );
     sums.absorb(&mut tally);
     let series: &Series<SliceSet> = &sums.slices;
     let each = series.rows().iter().map(|set| set.response.get(1).map_or(0, |one| one.unanswered));

@@ -5,6 +5,7 @@
 use super::Interval;
 use crate::record::{
     HostSecond, Percentile, Record, SecondRecord, ServerReport, SettledCounts, UnderWay,
+    mean_at_least,
 };
 use crate::sample::{CellForm, Column};
 use memtide_base::Span;
@@ -58,9 +59,10 @@ impl IntervalRow {
             row.set("measured_sent", is_known_when_sent.then_some(lag.count()));
             row.set("measured_answered", response.count());
             row.set("measured_unanswered", unanswered);
-            row.times("response", &response, (unanswered, &RESPONSE));
-            row.times("service", &service, (0, &OTHERS));
-            row.times("lag", &lag, (0, &OTHERS));
+            row.times("response", &response, &RESPONSE, Some([unanswered; 2]));
+            // How many of them were sent is unknown.
+            row.times("service", &service, &OTHERS, Some([0, unanswered]));
+            row.times("lag", &lag, &OTHERS, None);
             row.under_way(is_all.then_some(&interval.under_way));
             row.reports(interval.reports.values().filter(|_| is_all));
             row.host(interval.host.as_ref().filter(|_| is_all));
@@ -96,9 +98,9 @@ impl IntervalRow {
             row.set(column, Value::Null);
         }
         let none = Histogram::new();
-        row.times("response", &none, (0, &RESPONSE));
-        row.times("service", &none, (0, &OTHERS));
-        row.times("lag", &none, (0, &OTHERS));
+        row.times("response", &none, &RESPONSE, Some([0; 2]));
+        row.times("service", &none, &OTHERS, Some([0; 2]));
+        row.times("lag", &none, &OTHERS, None);
         row.set("response_p50_ns", second.response_p50_ns);
         row.set("response_p99_ns", second.response_p99_ns);
         row.under_way(Some(&second.under_way));
@@ -177,21 +179,34 @@ impl IntervalRow {
         }
     }
 
+    /// Adds the times of answered operations. `above` is the least and the largest number of
+    /// operations that rank above them; none if every operation has such a time.
     fn times(
         &mut self,
         name: &str,
         times: &Histogram<u64>,
-        (unanswered, percentiles): (u64, &[Percentile]),
+        percentiles: &[Percentile],
+        above: Option<[u64; 2]>,
     ) {
         let moments: &Moments = times.moments();
         let some = |value: u64| (moments.count > 0).then_some(value);
-        self.set(&format!("{name}_mean_ns"), moments.mean());
+        let [least, most] = above.unwrap_or_default();
+        let is_whole = most == 0;
+        self.set(&format!("{name}_mean_ns"), moments.mean().filter(|_| is_whole));
         self.set(&format!("{name}_min_ns"), some(moments.min));
         for percentile in percentiles {
             let column = format!("{name}_{}_ns", percentile.to_string().replace('.', ""));
-            self.set(&column, quantile(times, unanswered, percentile.fraction()).known());
+            let at = |above| quantile(times, above, percentile.fraction()).known();
+            let value = at(least);
+            self.set(&column, value.filter(|_| least == most || value == at(most)));
         }
-        self.set(&format!("{name}_max_ns"), some(moments.max));
+        self.set(&format!("{name}_max_ns"), some(moments.max).filter(|_| is_whole));
+        if above.is_some() {
+            let mean = mean_at_least(moments, most, 0).filter(|_| !is_whole);
+            self.set(&format!("{name}_mean_at_least_ns"), mean);
+            let max = some(moments.max).filter(|_| !is_whole);
+            self.set(&format!("{name}_max_at_least_ns"), max);
+        }
     }
 
     /// Adds what was in flight and the backlog at the end; empty cells if unknown.
@@ -282,7 +297,7 @@ fn column(name: String) -> Column {
         _ if name == "kind" || name == LOAD => CellForm::Word,
         Some("s") => CellForm::Fraction,
         _ if name.starts_with("host_cpu") || name == "host_stolen" => CellForm::Fraction,
-        _ if name.ends_with("_mean_ns") => CellForm::Fraction,
+        _ if name.contains("_mean_") => CellForm::Fraction,
         _ => CellForm::Whole,
     };
     Column { name: name.into(), cell, unit, is_optional, meaning }

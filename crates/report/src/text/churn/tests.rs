@@ -19,7 +19,8 @@ fn connections_that_did_not_complete_are_no_operations() {
     churn.lifetime = fixture::with_unanswered(70, 11, [99_000, 140_000, 1, 1]);
     let text = fixture::text(&record);
     for said in ["6 operations that were not answered", "11 connections that did not complete"] {
-        assert!(text.contains(&format!("falls among {said}; means exclude them")), "{text}");
+        assert!(text.contains(&format!("falls among {said}\n")), "{text}");
+        assert!(text.contains(&format!("lower bound: {said} count with")), "{text}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Rows of one table: equal columns, and no false zero.
 
 use super::*;
+use std::collections::BTreeMap;
 
 fn second() -> Interval {
     let mut times = Histogram::new();
@@ -25,7 +26,8 @@ fn a_second_is_a_row_per_kind_and_all_have_the_same_columns() {
     assert_eq!(kinds, ["all", "get", "set"]);
     let header = rows[0].csv_header();
     assert!(header.starts_with("step,start_s,length_s,kind,settled,"), "{header}");
-    assert!(header.contains(",response_p999_ns,response_max_ns,service_mean_ns,"), "{header}");
+    let order = ",response_max_ns,response_mean_at_least_ns,response_max_at_least_ns,service_mean";
+    assert!(header.contains(order), "{header}");
     for row in &rows {
         assert_eq!(row.csv_header(), header);
         assert_eq!(row.to_csv().split(',').count(), header.split(',').count());
@@ -37,9 +39,35 @@ fn a_second_is_a_row_per_kind_and_all_have_the_same_columns() {
     assert_eq!(get.0["measured_answered"], 0);
     assert!(get.0["response_mean_ns"].is_null() && get.0["response_p50_ns"].is_null());
     assert_eq!(set.0["measured_unanswered"], 1);
-    assert_eq!(set.0["response_max_ns"], 10_000);
     let back: Value = serde_json::from_str(&all.to_json()).unwrap();
-    assert_eq!(back["response_mean_ns"], 5_500.0);
+    assert_eq!((&back["lag_mean_ns"], &back["lag_max_ns"]), (&5_500.0.into(), &10_000.into()));
+}
+
+/// Issue 58, point 1: mean and maximum of a second were those of the answered operations, and so
+/// were all figures of its service times.
+#[test]
+fn a_second_with_unanswered_operations_has_lower_bounds() {
+    let times = |of: &Interval| {
+        let mut of = of.clone();
+        of.service = of.response.clone();
+        IntervalRow::of_interval(&of, None).remove(0)
+    };
+    let row = times(&second());
+    for part in ["response", "service"] {
+        let cell = |figure: &str| row.0[&format!("{part}_{figure}_ns")].clone();
+        assert!(cell("mean").is_null() && cell("max").is_null(), "{part}");
+        assert_eq!((cell("mean_at_least"), cell("max_at_least")), (5_500.0.into(), 10_000.into()));
+        assert_eq!(cell("min"), 1_000);
+    }
+    // Ten were answered: the fifth is the median, or the sixth if both others were sent.
+    assert!(row.0["service_p50_ns"].is_null() && row.0["response_p50_ns"].as_u64() > Some(5_900));
+    let row = times(&Interval { unanswered: BTreeMap::new(), ..second() });
+    for part in ["response", "service"] {
+        let cell = |figure: &str| row.0[&format!("{part}_{figure}_ns")].clone();
+        assert_eq!((cell("mean"), cell("max")), (5_500.0.into(), 10_000.into()));
+        assert!(cell("mean_at_least").is_null() && cell("max_at_least").is_null(), "{part}");
+    }
+    assert!(row.0["service_p50_ns"].as_u64() < Some(5_100));
 }
 
 #[test]
