@@ -4,7 +4,7 @@ use crate::compare::{FIGURES, RunFigure, Unit};
 use crate::judge::{Measured, figure_word, measured};
 use crate::record::Record;
 use memtide_base::choice::RateUnit;
-use memtide_base::units;
+use memtide_base::{Rate, units};
 use memtide_scenario::{Goal, Measure, Relation, Subject, parse_subject};
 use std::fmt;
 
@@ -116,6 +116,12 @@ impl Named {
             // Like its value, that of all loads together.
             Self::Goal(Subject::Rate) => record.rate_figure().interval,
             Self::Goal(subject) => record.judged().figure_of(subject)?.interval,
+            // Answers scatter as what is sent does.
+            Self::Plain(plain) if plain.unit == Unit::PerS => {
+                let ends = record.rate_figure().interval?;
+                let part = plain.of(record).value? / record.rate.achieved_per_s;
+                Some(ends.map(|end| end * part)).filter(|ends| ends[1].is_finite())
+            }
             Self::Plain(_) => None,
         }
     }
@@ -157,6 +163,19 @@ impl Named {
         }
     }
 
+    /// A change of the figure for people, with its sign: a difference in its unit, or a fraction of
+    /// the first one's.
+    pub(super) fn change_word(self, change: f64, is_difference: bool, unit: RateUnit) -> String {
+        match is_difference {
+            false => units::format_change(change, 1),
+            true if self.is_fraction() => units::format_points(change),
+            true => {
+                let sign = if change < 0.0 { "−" } else { "+" };
+                format!("{sign}{}", self.word(change.abs(), unit))
+            }
+        }
+    }
+
     /// True if a run knows it without error: what it counted, not what it sampled.
     pub(super) const fn is_exact(self) -> bool {
         match self {
@@ -168,7 +187,11 @@ impl Named {
     /// True if such a figure says itself whether a run was the load that was asked for, so that
     /// runs that were not say most about it.
     pub(super) const fn is_of_load(self) -> bool {
-        matches!(self, Self::Goal(Subject::Rate | Subject::Errors))
+        match self {
+            Self::Goal(subject) => matches!(subject, Subject::Rate | Subject::Errors),
+            // The rate of answers.
+            Self::Plain(plain) => matches!(plain.unit, Unit::PerS),
+        }
     }
 
     /// The figure of one record, a rate in its own unit; none if it is unknown.
@@ -188,6 +211,7 @@ impl Named {
                 // The mean of several runs.
                 Unit::Count if figure.fract() > 0.0 => format!("{figure:.1}"),
                 Unit::Count => units::format_whole(figure as u64),
+                Unit::PerS => Rate::new(figure, RateUnit::Operations).to_string(),
                 _ => format!("{figure:.2} s per million operations"),
             },
         }
