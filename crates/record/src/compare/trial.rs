@@ -303,7 +303,8 @@ impl Trial {
     }
 
     fn is_lost(&self, pair: &Pair) -> bool {
-        !self.names.iter().any(|named| pair.counts(*named))
+        let counts = |it: &TrialFigure| Named::parse(&it.name).is_ok_and(|it| pair.counts(it));
+        pair.left_out.is_some() && !self.figures.iter().any(counts)
     }
 
     /// Pairs in which the servers of A and of B did not carry the load.

@@ -11,8 +11,8 @@ fn trial(path: &Path) -> Trial {
 }
 
 /// The exit code of a trial without a rule: a busy machine can spoil all of its pairs.
-fn code(trial: &Trial) -> u8 {
-    u8::from(trial.ended_by == Some(TrialEnd::Lost) || trial.has_lost_all())
+fn code(trial: &Trial) -> i32 {
+    i32::from(trial.ended_by == Some(TrialEnd::Lost) || trial.has_lost_all())
 }
 
 pub(crate) fn a_slower_server_is_worse() {

@@ -87,6 +87,9 @@ fn pairs_lost_to_one_cause_in_a_row_end_a_trial() {
     assert_eq!(lost(&[Errors; 5], &figures), (None, false));
     assert_eq!(lost(&[Errors; 5], &["all.mean"]), (Some(Errors), true));
     assert_eq!(lost(&[], &figures), (None, false));
+    let kept = trial_of("all.mean", &answering_pairs(2, 1_000, |_| 1_000)).to_json();
+    let read: Trial = serde_json::from_str(&kept).unwrap();
+    assert!(!read.has_lost_all(), "its file says as much");
 }
 
 #[test]
