@@ -11,6 +11,10 @@ use std::fmt;
 /// The widest bucket of a histogram of times: its upper end divided by its lower one.
 const BUCKET: f64 = 1.0 + 1.0 / 128.0;
 
+/// How exactly a rate of answers is known at best: which answers come before the window's ends is
+/// chance, and no smaller difference is of use.
+const ENDS: f64 = 1.001;
+
 /// A figure, by its name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Named {
@@ -136,9 +140,10 @@ impl Named {
     }
 
     /// The factor between neighbouring values of the figure: percentiles are the middles of a
-    /// histogram's buckets.
+    /// histogram's buckets, and the ends of the window leave some answers to chance.
     pub(super) fn step(self) -> f64 {
         match self {
+            Self::Plain(plain) if plain.unit == Unit::PerS => ENDS,
             Self::Goal(Subject::Response { measure: Measure::Percentile(_), .. }) => BUCKET,
             Self::Goal(_) | Self::Plain(_) => 1.0,
         }

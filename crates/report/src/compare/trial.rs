@@ -181,6 +181,9 @@ fn why_undecided(trial: &Trial, figure: &TrialFigure) -> String {
         }
         (Some(visible), _) => {
             let more = match trial.ended_by {
+                _ if figure.is_finest() && figure.unit != Unit::Ns => {
+                    "no number of pairs is enough, because the ends of the window leave 0.1 % open"
+                }
                 _ if figure.is_finest() => {
                     "compare a mean (--figures all.mean), because a percentile is known to 0.8 % \
                      alone"

@@ -201,7 +201,8 @@ fn errors_are_compared_as_shares_and_pairs_that_are_all_lost_end_a_trial() {
     let json = scratch("errors.json");
     let ab = |figures: &str| {
         let arms = format!("--a server={} --b server={}", sound.name, faulty.name);
-        let line = format!("ab {FLAGS} {arms} --duration 200ms --floor=off {figures}");
+        let line =
+            format!("ab {FLAGS} {arms} --duration 200ms --floor=off --load-partial {figures}");
         let run = Running::start(&format!("{line} --json {}", json.display())).finish();
         (run.exits(1), trial(&json))
     };

@@ -55,6 +55,21 @@ fn a_server_that_answers_a_quarter_of_what_it_is_sent_is_worse() {
     assert!(rule.why.contains("it is 100/s, −75.0 % compared with 400/s in A"), "{}", rule.why);
 }
 
+/// Where nothing else scatters, one answer more or less at the window's end made a server worse.
+#[test]
+fn a_rate_of_answers_is_known_to_a_thousandth_at_best() {
+    let pairs = |of_b: f64| {
+        let pair = [timed(1e6, 1e3), timed(1e6, 1e3)];
+        let mut pairs = vec![pair; 6];
+        for [a, b] in &mut pairs {
+            (a.rate.answered_per_s, b.rate.answered_per_s) = (Some(1e5), Some(of_b));
+        }
+        pairs
+    };
+    assert_eq!(finding("answered", &pairs(99_990.0)), TrialFinding::Equal);
+    assert_eq!(finding("answered", &pairs(99_800.0)), TrialFinding::Worse);
+}
+
 /// Two equal pairs said that the arms are equal.
 #[test]
 fn fewer_than_six_pairs_decide_nothing_although_they_do_not_scatter() {
