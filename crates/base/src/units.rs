@@ -181,6 +181,14 @@ pub fn format_change(fraction: f64, decimals: usize) -> String {
     format!("{:+.decimals$} %", fraction * 100.0).replace('-', "−")
 }
 
+/// A difference of two fractions in percentage points with its sign: `+27.0 points`,
+/// `−0.03 points`.
+pub fn format_points(fraction: f64) -> String {
+    let points = fraction * 100.0;
+    let decimals = if points.abs() < 1.0 { 2 } else { 1 };
+    format!("{points:+.decimals$} points").replace('-', "−")
+}
+
 /// Three significant digits; above 1 000, all digits before the point.
 fn three_digits(value: f64) -> String {
     match value {

@@ -1,4 +1,5 @@
-//! Two arms compared by pairs of runs: Student's interval of the mean logarithm of their ratios.
+//! Two arms compared by pairs of runs: Student's interval of the mean logarithm of their ratios,
+//! or of the mean of their differences where a ratio says nothing, as of shares and of zeros.
 //!
 //! An interval of one run knows nothing of what differs from run to run, such as the layout of
 //! memory or the order of connections, and calls equal arms different in a quarter of the cases.
@@ -15,15 +16,25 @@ const EXACT: f64 = 0.6;
 /// Error rate of all intervals of a trial together.
 const ERRORS: f64 = 0.05;
 
-/// A figure of two arms, as ratios of the second arm's to the first's, pair by pair.
+/// A figure of two arms: ratios of the second arm's to the first's, or differences.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paired {
     /// Number of pairs.
     pub pairs: usize,
-    /// Mean of the ratios' logarithms.
+    scale: Scale,
+    /// Mean of the ratios' logarithms, or of the differences.
     mean: f64,
     /// Half width of its interval.
     half: f64,
+}
+
+/// What a change is measured by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Scale {
+    /// The logarithm of the ratio.
+    Ratio,
+    /// The difference; a change by all of the figure is as large as this.
+    Difference(f64),
 }
 
 /// Result of pairs for a figure of two arms.
@@ -51,7 +62,31 @@ impl Paired {
         }
         let Mean { value: mean, square, freedom } = Mean::of(ratios.iter().map(|it| it.ln()));
         let half = student(ERRORS / figures.max(1) as f64, freedom) * square.sqrt();
-        Some(Self { pairs, mean, half })
+        Some(Self { pairs, scale: Scale::Ratio, mean, half })
+    }
+
+    /// The values of both arms pair by pair, compared by their differences, of one figure of
+    /// `figures` that are looked at. A change by the fraction 1 is a difference of `whole`. `None`
+    /// with fewer than two pairs, or if a value is not finite.
+    pub fn by_difference(a: &[f64], b: &[f64], whole: f64, figures: usize) -> Option<Self> {
+        let [low, high] = contrast_of_pairs(a, b, 1.0, figures)?;
+        Some(Self::between(low, high, whole, a.len()))
+    }
+
+    /// The runs of two groups that are no pairs, compared as in [`Self::by_difference`].
+    pub fn of_groups_by_difference(
+        a: &[f64],
+        b: &[f64],
+        whole: f64,
+        figures: usize,
+    ) -> Option<Self> {
+        let [low, high] = contrast(a, b, 1.0, figures)?;
+        Some(Self::between(low, high, whole, a.len().min(b.len())))
+    }
+
+    fn between(low: f64, high: f64, whole: f64, pairs: usize) -> Self {
+        let (mean, half) = (f64::midpoint(low, high), (high - low) / 2.0);
+        Self { pairs, scale: Scale::Difference(whole), mean, half }
     }
 
     /// The runs of two groups that are no pairs, of one figure of `figures` that are looked at.
@@ -64,14 +99,16 @@ impl Paired {
         }
         let of = |values: &[f64]| Mean::of(values.iter().map(|value| value.ln()));
         let (mean, half) = welch(of(a), of(b), figures);
-        Some(Self { pairs: a.len().min(b.len()), mean, half })
+        Some(Self { pairs: a.len().min(b.len()), scale: Scale::Ratio, mean, half })
     }
 
-    /// With half the width of the interval not below that of values that are known to this factor
-    /// alone, above 1: the steps of a histogram.
+    /// With half the width of the interval of ratios not below that of values that are known to
+    /// this factor alone, above 1: the steps of a histogram.
     #[must_use]
     pub fn not_finer_than(mut self, factor: f64) -> Self {
-        self.half = self.half.max(factor.ln());
+        if !self.is_difference() {
+            self.half = self.half.max(factor.ln());
+        }
         self
     }
 
@@ -80,14 +117,23 @@ impl Paired {
         (factor.ln() / EXACT).exp_m1()
     }
 
-    /// The mean change from the first arm to the second, as a fraction.
+    /// True if the change is a difference in the figure's unit, not a fraction of the first arm's.
+    pub const fn is_difference(&self) -> bool {
+        matches!(self.scale, Scale::Difference(_))
+    }
+
+    /// The mean change from the first arm to the second.
     pub fn change(&self) -> f64 {
-        self.mean.exp_m1()
+        self.of_scale(self.mean)
     }
 
     /// The interval of the change.
     pub fn range(&self) -> [f64; 2] {
-        [self.mean - self.half, self.mean + self.half].map(f64::exp_m1)
+        [self.mean - self.half, self.mean + self.half].map(|end| self.of_scale(end))
+    }
+
+    fn of_scale(&self, change: f64) -> f64 {
+        if self.is_difference() { change } else { change.exp_m1() }
     }
 
     /// True once more pairs are not needed to find a change by the fraction `difference`.
@@ -95,14 +141,22 @@ impl Paired {
         self.pairs >= PAIRS_MIN && self.visible() <= difference
     }
 
-    /// The smallest change that this number of pairs finds in more than nine of ten trials.
+    /// The smallest change that this number of pairs finds in more than nine of ten trials, as a
+    /// fraction.
     pub fn visible(&self) -> f64 {
-        (self.half / EXACT).exp_m1()
+        match self.scale {
+            Scale::Ratio => (self.half / EXACT).exp_m1(),
+            Scale::Difference(_) if self.half == 0.0 => 0.0,
+            Scale::Difference(whole) => self.half / EXACT / whole,
+        }
     }
 
     /// Result of the pairs, if arms that differ by less than the fraction `difference` are equal.
     pub fn finding(&self, difference: f64) -> Finding {
-        let bound = difference.ln_1p();
+        let bound = match self.scale {
+            Scale::Ratio => difference.ln_1p(),
+            Scale::Difference(whole) => difference * whole,
+        };
         match [self.mean - self.half, self.mean + self.half] {
             [low, _] if low > 0.0 => Finding::Higher,
             [_, high] if high < 0.0 => Finding::Lower,
@@ -132,6 +186,19 @@ pub fn contrast(a: &[f64], b: &[f64], factor: f64, figures: usize) -> Option<[f6
     let of = |values: &[f64], factor: f64| Mean::of(values.iter().map(|value| value * factor));
     let (mean, half) = welch(of(a, factor), of(b, 1.0), figures);
     Some([mean - half, mean + half])
+}
+
+/// The interval of the mean of `b` minus `factor` times `a`, pair by pair, of one figure of
+/// `figures` that are looked at. `None` with fewer than two pairs, or if a value is not finite.
+pub fn contrast_of_pairs(a: &[f64], b: &[f64], factor: f64, figures: usize) -> Option<[f64; 2]> {
+    let pairs = a.len().min(b.len());
+    if pairs < 2 || !a.iter().chain(b).all(|value| value.is_finite()) {
+        return None;
+    }
+    let each = a[..pairs].iter().zip(&b[..pairs]).map(|(a, b)| b - factor * a);
+    let Mean { value, square, freedom } = Mean::of(each);
+    let half = student(ERRORS / figures.max(1) as f64, freedom) * square.sqrt();
+    Some([value - half, value + half])
 }
 
 /// A mean of at least two values.

@@ -331,6 +331,9 @@ impl Recorder {
         {
             self.left(server, alike, ending.received);
         }
+        if is_answered && self.segment_of(ending.received) == segment::MEASURE {
+            self.tally.answered_in_window += u64::from(alike);
+        }
         let found = Found::of(entry, ending.fate);
         let number = (u64::from(alike), bytes);
         count(&mut self.tally.segments[usize::from(entry.segment)], entry, ending, (found, number));

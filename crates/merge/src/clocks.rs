@@ -122,9 +122,11 @@ impl<'a> Windows<'a> {
         let unit = PlanRecord::common_unit(self.each.iter().map(|(shard, _)| &shard.plan));
         let target = |shard: &ShardRecord| shard.target().filter(|rate| rate.unit == unit);
         let keys_per_s = self.total(|shard| shard.rate.keys_per_s);
+        let answered_per_s = self.total(|shard| shard.rate.answered_per_s);
         RateRecord {
             target_per_s: self.total(|shard| Some(target(shard)?.per_s)),
             keys_per_s: keys_per_s.filter(|_| !rate.achieved_per_s.is_nan()),
+            answered_per_s: answered_per_s.filter(|_| !rate.achieved_per_s.is_nan()),
             ..rate
         }
     }

@@ -17,6 +17,8 @@ pub(super) struct Sums {
     phases: Phases,
     sent_in_window: BTreeMap<Kind, u64>,
     copies_in_window: BTreeMap<Kind, u64>,
+    /// Of each record; none if it does not know them.
+    answered_in_window: Vec<Option<u64>>,
     /// Connection churn without its times; none without it.
     churn: Option<ChurnRecord>,
     servers: BTreeMap<String, Server>,
@@ -92,6 +94,7 @@ impl Sums {
         self.phases.add(&record.phases);
         add_counts(&mut self.sent_in_window, &record.sent_in_window);
         add_counts(&mut self.copies_in_window, &record.copies_in_window);
+        self.answered_in_window.push(record.answered_in_window);
         if let Some(churn) = &record.churn {
             self.churn.get_or_insert_default().add_counts(churn);
         }
@@ -162,6 +165,9 @@ impl Sums {
             .map(|((age_s, ttl_s), read_before)| ItemFigures { age_s, ttl_s, read_before });
         record.sent_in_window = self.sent_in_window;
         record.copies_in_window = self.copies_in_window;
+        let mut answered = self.answered_in_window.into_iter();
+        record.answered_in_window =
+            answered.try_fold(0u64, |sum, of| Some(sum.saturating_add(of?)));
         record.phases = self.phases;
         record.refusal = self.refusal;
     }

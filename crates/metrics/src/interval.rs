@@ -45,6 +45,8 @@ pub struct Tally {
     pub sent_in_window: [u64; KINDS_MAX],
     /// Copies of writes among the operations of `sent_in_window`, beyond the first copy of each.
     pub copies_in_window: [u64; KINDS_MAX],
+    /// Operations answered while the measured window lasted, whenever they were due.
+    pub answered_in_window: u64,
     /// Measured operations that found the sample queue full and are missing from the samples.
     pub samples_lost: u64,
     /// Wrong values found; at most 1 024 are kept between two hand-overs.
@@ -131,6 +133,7 @@ impl Tally {
             churn: shape.churn.then(|| Box::new(Churn::new(shape.segments))),
             sent_in_window: [0; KINDS_MAX],
             copies_in_window: [0; KINDS_MAX],
+            answered_in_window: 0,
             samples_lost: 0,
             mismatches: Mismatches::reserved(TALLY_MISMATCHES_MAX),
             absences: Absences::reserved(shape.servers, TALLY_ABSENCES_MAX),
@@ -211,6 +214,7 @@ impl Tally {
         }
         self.sent_in_window = [0; KINDS_MAX];
         self.copies_in_window = [0; KINDS_MAX];
+        self.answered_in_window = 0;
         self.samples_lost = 0;
         self.mismatches.clear();
         self.absences.clear();
@@ -240,6 +244,8 @@ pub struct TallySum {
     pub sent_in_window: [u64; KINDS_MAX],
     /// Copies of writes among the operations of `sent_in_window`, beyond the first copy of each.
     pub copies_in_window: [u64; KINDS_MAX],
+    /// Operations answered while the measured window lasted, whenever they were due.
+    pub answered_in_window: u64,
     /// Measured operations missing from the samples.
     pub samples_lost: u64,
     /// Wrong values found.
@@ -280,6 +286,7 @@ impl TallySum {
             churn: shape.churn.then(|| Box::new(Churn::new(shape.segments))),
             sent_in_window: [0; KINDS_MAX],
             copies_in_window: [0; KINDS_MAX],
+            answered_in_window: 0,
             samples_lost: 0,
             mismatches: Mismatches::default(),
             absences: Absences::of_run(shape.servers),
@@ -320,6 +327,7 @@ impl TallySum {
         }
         add_each(&mut self.sent_in_window, &tally.sent_in_window);
         add_each(&mut self.copies_in_window, &tally.copies_in_window);
+        self.answered_in_window += tally.answered_in_window;
         self.samples_lost += tally.samples_lost;
         self.mismatches.absorb(&tally.mismatches);
         self.absences.absorb(&tally.absences);

@@ -253,8 +253,12 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
     record.sent_in_window = sent.collect();
     let copies = kinds().map(|kind| (kind.into(), totals.copies_in_window[kind.index()]));
     record.copies_in_window = copies.filter(|(_, copies)| *copies > 0).collect();
+    // After a window that was cut off, answers still count as within it.
+    let is_whole = ended.is_counted_out() || end == plan.window.measure_end(ended.start);
+    record.answered_in_window = is_whole.then_some(totals.answered_in_window);
     record.rate = RateRecord {
         target_per_s: target(plan, ended),
+        answered_per_s: record.answered_per_s(length),
         keys_per_s: (plan.unit == RateUnit::Keys).then(|| keys_per_s(record, ended.measured())),
         ..RateRecord::of(&record.sent_once(), |count| per_second(count, length))
     };

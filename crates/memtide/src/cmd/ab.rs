@@ -11,8 +11,8 @@ use memtide_host::clock::monotonic_ns;
 use memtide_host::machine::look;
 use memtide_host::signal::{StopFlag, shell};
 use memtide_host::with_cpus;
-use memtide_record::Record;
 use memtide_record::compare::{Named, Trial, TrialEnd};
+use memtide_record::{Record, Rule};
 #[cfg(feature = "html")]
 use memtide_report::trial_page;
 use memtide_report::{pair_line, trial_heading, trial_markdown, trial_text, why_failed};
@@ -56,6 +56,19 @@ pub(super) fn difference(matches: &ArgMatches) -> Result<f64, Stop> {
     }
 }
 
+/// The rules of `--fail-on`, and whether one that is undecided fails, too.
+pub(super) struct Rules {
+    pub(super) all: Vec<Rule>,
+    pub(super) strict: bool,
+}
+
+impl Rules {
+    pub(super) fn of(matches: &ArgMatches) -> Self {
+        let all = matches.get_many::<Rule>("fail-on").into_iter().flatten().copied().collect();
+        Self { all, strict: matches.get_flag("fail-undecided") }
+    }
+}
+
 /// Compares two set-ups.
 pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
     let difference = difference(matches)?;
@@ -65,7 +78,8 @@ pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
     try_places(&settings.outputs)?;
     let names: Vec<Named> =
         matches.get_many::<Named>("figures").into_iter().flatten().copied().collect();
-    let trial = Trial::new(arms.each_ref().map(Arm::words), difference, &names);
+    let rules = Rules::of(matches);
+    let trial = Trial::new(arms.each_ref().map(Arm::words), difference, &names, &rules.all);
     let at_most = *matches.get_one::<Span>("at-most").expect("it has a default");
     let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED)))?;
     let shows = !settings.outputs.is_on_stdout();
@@ -77,8 +91,10 @@ pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
     let mut running =
         Running { arms, trial, shows, stop, random, first, arm, has_run, seed, watched };
     let code = running.pairs(at_most);
+    running.trial.judge(&rules.all);
     running.end();
     let trial = &running.trial;
+    let code = if code == 0 && !trial.has_passed(rules.strict) { FAILED } else { code };
     // Why there is no pair was said already. A trial that cannot begin leaves older files alone.
     if !running.has_run && CANNOT_BEGIN.contains(&code) {
         return Ok(code);
@@ -288,19 +304,29 @@ impl Running {
             }
             self.tell(&pair_line(&self.trial));
             longest = if is_first { again_ns } else { longest.max(monotonic_ns() - from) };
-            if self.trial.is_exact() {
-                self.trial.ended_by = Some(TrialEnd::Exact);
-                return 0;
-            }
-            if self.trial.is_not_carried() {
-                self.trial.ended_by = Some(TrialEnd::NotCarried);
-                return 0;
-            }
-            if monotonic_ns() - begun + longest > at_most.ns() {
-                self.trial.ended_by = Some(TrialEnd::Time);
-                return 0;
-            }
+            let is_late = monotonic_ns() - begun + longest > at_most.ns();
+            self.trial.ended_by = match &self.trial {
+                trial if trial.is_exact() => Some(TrialEnd::Exact),
+                trial if trial.lost().is_some() => Some(TrialEnd::Lost),
+                trial if trial.is_not_carried() => Some(TrialEnd::NotCarried),
+                _ if is_late => Some(TrialEnd::Time),
+                _ => continue,
+            };
+            return self.code();
         }
+    }
+
+    /// The exit code of a trial whose runs all succeeded: it failed if its pairs were lost.
+    fn code(&self) -> u8 {
+        let is_lost = self.trial.ended_by == Some(TrialEnd::Lost);
+        if !is_lost && !self.trial.has_lost_all() {
+            return 0;
+        }
+        if let Some(why) = lost_words(&self.trial) {
+            self.watched.iter().for_each(|watched| watched.close());
+            complain(&why);
+        }
+        FAILED
     }
 
     /// A run of each arm, in random order. Returns the part of its time that every pair takes, in
@@ -358,6 +384,18 @@ impl Running {
         watched.live().lock().finish(trial_page(&self.trial));
         watched.close();
     }
+}
+
+/// Why the pairs of a trial were lost, as a sentence for its user.
+fn lost_words(trial: &Trial) -> Option<String> {
+    let last = trial.pairs.last()?;
+    let cause = last.left_out.as_deref()?;
+    let what = match trial.ended_by {
+        Some(TrialEnd::Lost) => "five pairs in a row were lost to one cause".to_owned(),
+        _ => format!("no pair of {} counts; the last was lost to this", trial.pairs.len()),
+    };
+    let remedy = last.remedy.iter().map(|remedy| format!("; {remedy}")).collect::<String>();
+    Some(format!("{what}: {cause}{remedy}"))
 }
 
 /// The arm that runs first in the pair after `pairs` others: the first of two pairs draws it, and

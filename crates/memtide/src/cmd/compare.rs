@@ -1,13 +1,13 @@
 //! `memtide compare`: records side by side, and rules that can fail the comparison. It measures and
 //! judges nothing else.
 
-use super::ab::difference;
+use super::ab::{Rules, difference};
 use super::merge::{open_texts, outputs, write_all};
 use super::report::{Found, read};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use memtide_record::compare::{Named, RECORDS_MAX, compare_groups};
-use memtide_record::{Comparison, Record, Rule};
+use memtide_record::{Comparison, Record};
 #[cfg(feature = "html")]
 use memtide_report::comparison_page;
 use memtide_report::{comparison_markdown, comparison_text, groups_markdown, groups_text};
@@ -27,18 +27,16 @@ pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {
     if others.is_empty() && std::env::args_os().any(|word| word == "--") {
         return Err(Stop::usage("no record follows --; name those of group B"));
     }
-    let rules: Vec<Rule> =
-        matches.get_many::<Rule>("fail-on").into_iter().flatten().copied().collect();
-    let strict = matches.get_flag("fail-undecided");
+    let rules = Rules::of(matches);
     let all = |paths: &[&String]| -> Result<Vec<_>, Stop> {
         let each: Result<Vec<_>, Stop> = paths.iter().map(|path| records(path)).collect();
         Ok(each?.into_iter().flatten().collect())
     };
     let groups: [Vec<(String, Record)>; 2] = [all(&paths)?, all(&others)?];
     if !others.is_empty() && groups.iter().any(|group| group.len() > 1) {
-        return by_groups(matches, &groups, (&rules, strict), &outputs);
+        return by_groups(matches, &groups, &rules, &outputs);
     }
-    let of_groups = ["figures", "difference"];
+    let of_groups = ["figures", "difference", "drift"];
     if let Some(flag) =
         of_groups.iter().find(|flag| matches.value_source(flag) == Some(ValueSource::CommandLine))
     {
@@ -48,8 +46,8 @@ pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {
     }
     let records: Vec<(String, Record)> = groups.into_iter().flatten().collect();
     check_number(records.len())?;
-    let comparison = memtide_record::compare(&records, &rules);
-    publish(&comparison, &records, &outputs, strict)
+    let comparison = memtide_record::compare(&records, &rules.all);
+    publish(&comparison, &records, &outputs, rules.strict)
 }
 
 /// Compares two groups of records; returns the exit code.
@@ -60,10 +58,11 @@ pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {
 fn by_groups(
     matches: &ArgMatches,
     groups: &[Vec<(String, Record)>; 2],
-    (rules, strict): (&[Rule], bool),
+    rules: &Rules,
     outputs: &Outputs,
 ) -> Result<u8, Stop> {
     let difference = difference(matches)?;
+    let drift = *matches.get_one::<f64>("drift").expect("it has a default");
     if outputs.first(OutputKind::Html).is_some() {
         return Err(Stop::usage("groups have no page; use --out json or md"));
     }
@@ -77,7 +76,7 @@ fn by_groups(
     }
     let names: Vec<Named> =
         matches.get_many::<Named>("figures").into_iter().flatten().copied().collect();
-    let compared = compare_groups(groups, difference, &names, rules);
+    let compared = compare_groups(groups, difference, &names, &rules.all, drift);
     let is_written = write_all(
         outputs,
         || groups_text(&compared, columns()),
@@ -88,7 +87,7 @@ fn by_groups(
             }))
         },
     )?;
-    Ok(if is_written && compared.has_passed(strict) { 0 } else { FAILED })
+    Ok(if is_written && compared.has_passed(rules.strict) { 0 } else { FAILED })
 }
 
 /// Refuses more records than a table has columns for.

@@ -4,15 +4,16 @@ use super::help::{Length, Page, with_help};
 use super::{floor, scenario_command};
 use clap::{Arg, ArgAction, Command};
 use memtide_base::units;
+use memtide_record::Rule;
 use memtide_record::compare::Named;
 
 /// Meaning of the exit codes of a trial.
 const EXIT_CODES: [(u8, &str); 5] = [
-    (0, "done, whatever the answer is"),
+    (0, "done, whatever the answer is, and no rule of --fail-on failed"),
     (
         1,
-        "a value was wrong, --abort-on ended a run, a command before a run failed, or an output \
-         could not be written",
+        "a rule failed, the pairs were lost, a value was wrong, --abort-on ended a run, a command \
+         before a run failed, or an output could not be written",
     ),
     (2, "the command line, environment or scenario is wrong; nothing was sent"),
     (3, "a server cannot be reached, refused the fill, or was lost"),
@@ -63,15 +64,32 @@ fn arms() -> [Arg; 4] {
     ]
 }
 
-fn aims() -> [Arg; 3] {
+fn aims() -> [Arg; 5] {
     let [difference, figures] = compared();
+    let [fail_on, fail_undecided] = rules();
     let at_most = Arg::new("at-most")
         .long("at-most")
         .value_name("TIME")
         .value_parser(|word: &str| units::parse_span(word))
         .default_value("10m")
         .help("Begin no pair that would end later than this");
-    [difference, at_most, figures]
+    [difference, at_most, figures, fail_on, fail_undecided]
+}
+
+/// What fails a comparison.
+pub(super) fn rules() -> [Arg; 2] {
+    [
+        Arg::new("fail-on")
+            .long("fail-on")
+            .value_name("RULE")
+            .action(ArgAction::Append)
+            .value_parser(|word: &str| word.parse::<Rule>())
+            .help("Exit with 1 if RULE holds, such as 'all.p99>+5%'; repeat it for more"),
+        Arg::new("fail-undecided")
+            .long("fail-undecided")
+            .action(ArgAction::SetTrue)
+            .help("Exit with 1 also if the runs do not tell whether a rule holds"),
+    ]
 }
 
 /// What is compared by several runs each, and how finely.
@@ -91,7 +109,7 @@ pub(super) fn compared() -> [Arg; 2] {
             .value_name("NAMES")
             .value_delimiter(',')
             .value_parser(|word: &str| Named::parse(word))
-            .default_value("all.p50,all.p99,rate")
+            .default_value("all.p50,all.p99,answered")
             .help("Figures to compare by several runs, as in goals or in a comparison")
             .long_help(
                 "Separated by commas. Each further figure makes the ranges of all of them wider, \

@@ -14,7 +14,6 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use help::{Page, with_help};
 use memtide_base::units;
 use memtide_compat::Mcperf;
-use memtide_record::Rule;
 use memtide_scenario::{FIELDS, Field, Layer, Origin, Settings, TlsVersion, field, from_toml};
 use memtide_server::{Behaviour, Faults};
 use memtide_session::exit::Stop;
@@ -606,19 +605,17 @@ fn compare_command() -> Command {
                 .help("Records of the second group, after --; the first group is before it"),
         )
         .args(ab::compared())
-        .arg(switch(
-            "fail-undecided",
-            "Exit with 1 also if the runs do not tell whether a rule holds",
-        ))
         .arg(
-            option(
-                "fail-on",
-                "RULE",
-                "Exit with 1 if RULE holds, such as 'all.p99>+5%'; repeat it for more",
-            )
-            .action(ArgAction::Append)
-            .value_parser(|word: &str| word.parse::<Rule>()),
+            option("drift", "FRACTION", "What the machine may have changed between two groups")
+                .value_parser(|word: &str| units::parse_fraction(word))
+                .default_value("5%")
+                .long_help(
+                    "Two groups that were measured one after the other differ also by what the \
+                     machine did meanwhile. A rule fails only if the change is beyond its limit by \
+                     this part of A's figure. Groups whose runs alternate have no such allowance.",
+                ),
         )
+        .args(ab::rules())
         .arg(
             out_argument()
                 .help("Write the comparison, as md=, html= or json=FILE; repeat it for more"),

@@ -32,7 +32,13 @@ pub struct RunFigure {
 
 /// The figures, in reading order. A row here is all that an output needs.
 pub const FIGURES: &[RunFigure] = &[
-    in_a_line("answered", "answered", Unit::Count, |it| known(it.totals.answered as f64)),
+    RunFigure {
+        name: "answered",
+        label: "answered",
+        unit: Unit::PerS,
+        line: Some(("answered", "by the replies of the measured window")),
+        value: answered,
+    },
     in_a_line("hits", "keys found", Unit::Count, |it| known(it.totals.hits as f64)),
     in_a_line("misses", "keys not found", Unit::Count, |it| known(it.totals.misses as f64)),
     in_a_line("hit_ratio", "hit ratio", Unit::Fraction, hit_ratio),
@@ -67,6 +73,13 @@ const fn in_a_line(
 }
 
 impl RunFigure {
+    /// Its name among members that are not compared: a rate ends with `suffix`, so that it is no
+    /// count.
+    pub fn member(&self, suffix: &str) -> String {
+        let suffix = if self.unit == Unit::PerS { suffix } else { "" };
+        format!("{}{suffix}", self.name)
+    }
+
     /// Its value in `record`, or the reason why there is none.
     pub fn of(&self, record: &Record) -> Value {
         (self.value)(record)
@@ -140,6 +153,17 @@ fn rate(record: &Record, unit: RateUnit) -> Value {
     let value = of_goal(Subject::Rate, record, unit);
     let is_known = value.value.is_some() && unit == RateUnit::Operations;
     Value { ci: record.rate_figure().interval.filter(|_| is_known), ..value }
+}
+
+/// The rate of answers. A server that answers less than it is sent has a lower one.
+fn answered(record: &Record) -> Value {
+    match record.rate_missing(RateUnit::Operations) {
+        Some(why) => missing(why),
+        None => or_missing(
+            record.rate.answered_per_s,
+            "the measured window was cut off, or the record is of an older version",
+        ),
+    }
 }
 
 fn hit_ratio(record: &Record) -> Value {

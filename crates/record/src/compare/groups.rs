@@ -28,6 +28,14 @@ pub struct Groups {
     pub schema: GroupsName,
     /// The names of the records of A and of B.
     pub records: [Vec<String>; 2],
+    /// When the first run of A, and of B, began, and when the last one ended, in milliseconds since
+    /// 1970; 0 if unknown.
+    #[serde(default)]
+    pub measured_unix_ms: [[u64; 2]; 2],
+    /// By which part of a figure the machine may have changed between the groups, for all that the
+    /// rules say; 0 if the runs of the groups alternate.
+    #[serde(default)]
+    pub drift: f64,
     /// Groups that differ by less than this fraction are equal.
     pub difference: f64,
     /// The figures that are compared. All intervals together hold in 95 % of the comparisons.
@@ -43,21 +51,21 @@ pub struct Groups {
     pub rules: Vec<RuleResult>,
 }
 
-/// Compares group B with group A by these figures, and those of the rules. `difference` is above 0.
+/// Compares group B with group A by these figures, and those of the rules. `difference` is above 0;
+/// rules allow for a change of the machine by the part `drift` of a figure, if the groups were
+/// measured one after the other.
 pub fn compare_groups(
     groups: &[Vec<(String, Record)>; 2],
     difference: f64,
     names: &[Named],
     rules: &[Rule],
+    drift: f64,
 ) -> Groups {
+    let measured_unix_ms = groups.each_ref().map(|group| stretch(group));
+    let drift = if are_apart(measured_unix_ms) { drift } else { 0.0 };
     let all: Vec<&Record> = groups.iter().flatten().map(|(_, record)| record).collect();
     let unit = PlanRecord::common_unit(all.iter().map(|record| &record.plan));
-    let mut names = names.to_vec();
-    for rule in rules.iter().filter(|rule| rule.is_of_change()) {
-        if !names.contains(&rule.subject()) {
-            names.push(rule.subject());
-        }
-    }
+    let names = Rule::with_figures(rules, names);
     let counted = |group: &[(String, Record)], named: Named| -> Vec<f64> {
         // Servers that did not carry the load had the rate and errors that they had.
         let counts = |record: &Record| {
@@ -87,6 +95,8 @@ pub fn compare_groups(
             overloaded: overloaded[1],
             short,
             figures: names.len(),
+            are_pairs: false,
+            drift,
         };
         let at = names.iter().position(|named| *named == rule.subject());
         let unknown = TrialFigure::new(&rule.subject());
@@ -104,6 +114,8 @@ pub fn compare_groups(
         records: groups
             .each_ref()
             .map(|group| group.iter().map(|(name, _)| name.clone()).collect()),
+        measured_unix_ms,
+        drift,
         difference,
         left_out: left_out.collect(),
         unlike: unlike.map(|it| it.name).collect(),
@@ -112,7 +124,26 @@ pub fn compare_groups(
     }
 }
 
+/// When the first run of a group began, and when the last one ended, in milliseconds since 1970.
+fn stretch(group: &[(String, Record)]) -> [u64; 2] {
+    let began = group.iter().map(|(_, record)| record.started_unix_ms).min();
+    let ended = group.iter().map(|(_, record)| record.ended_unix_ms).max();
+    [began, ended].map(Option::unwrap_or_default)
+}
+
+/// True if one stretch was over when the other one began; false if a time is unknown.
+fn are_apart([a, b]: [[u64; 2]; 2]) -> bool {
+    let is_known = [a, b].iter().all(|[began, _]| *began > 0);
+    is_known && (a[1] <= b[0] || b[1] <= a[0])
+}
+
 impl Groups {
+    /// True if one group was measured as a whole before the other one: a change of the machine in
+    /// between looks like one of the servers.
+    pub fn are_apart(&self) -> bool {
+        are_apart(self.measured_unix_ms)
+    }
+
     /// True if no rule failed; an undecided one fails if `strict`.
     pub fn has_passed(&self, strict: bool) -> bool {
         self.rules.iter().all(|rule| rule.passes(strict))

@@ -16,6 +16,7 @@ mod tests;
 
 pub use figures::{FIGURES, RunFigure};
 pub use groups::{Groups, GroupsName, compare_groups};
+pub use memtide_belief::paired::PAIRS_MIN;
 pub use named::Named;
 pub use repeats::{RepeatedFigure, RepeatedGoal, Repeats, RepeatsName};
 pub use rule::Rule;

@@ -4,12 +4,16 @@ use crate::compare::{FIGURES, RunFigure, Unit};
 use crate::judge::{Measured, figure_word, measured};
 use crate::record::Record;
 use memtide_base::choice::RateUnit;
-use memtide_base::units;
+use memtide_base::{Rate, units};
 use memtide_scenario::{Goal, Measure, Relation, Subject, parse_subject};
 use std::fmt;
 
 /// The widest bucket of a histogram of times: its upper end divided by its lower one.
 const BUCKET: f64 = 1.0 + 1.0 / 128.0;
+
+/// How exactly a rate of answers is known at best: which answers come before the window's ends is
+/// chance, and no smaller difference is of use.
+const ENDS: f64 = 1.001;
 
 /// A figure, by its name.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,6 +120,12 @@ impl Named {
             // Like its value, that of all loads together.
             Self::Goal(Subject::Rate) => record.rate_figure().interval,
             Self::Goal(subject) => record.judged().figure_of(subject)?.interval,
+            // Answers scatter as what is sent does.
+            Self::Plain(plain) if plain.unit == Unit::PerS => {
+                let ends = record.rate_figure().interval?;
+                let part = plain.of(record).value? / record.rate.achieved_per_s;
+                Some(ends.map(|end| end * part)).filter(|ends| ends[1].is_finite())
+            }
             Self::Plain(_) => None,
         }
     }
@@ -130,9 +140,10 @@ impl Named {
     }
 
     /// The factor between neighbouring values of the figure: percentiles are the middles of a
-    /// histogram's buckets.
+    /// histogram's buckets, and the ends of the window leave some answers to chance.
     pub(super) fn step(self) -> f64 {
         match self {
+            Self::Plain(plain) if plain.unit == Unit::PerS => ENDS,
             Self::Goal(Subject::Response { measure: Measure::Percentile(_), .. }) => BUCKET,
             Self::Goal(_) | Self::Plain(_) => 1.0,
         }
@@ -157,6 +168,19 @@ impl Named {
         }
     }
 
+    /// A change of the figure for people, with its sign: a difference in its unit, or a fraction of
+    /// the first one's.
+    pub(super) fn change_word(self, change: f64, is_difference: bool, unit: RateUnit) -> String {
+        match is_difference {
+            false => units::format_change(change, 1),
+            true if self.is_fraction() => units::format_points(change),
+            true => {
+                let sign = if change < 0.0 { "−" } else { "+" };
+                format!("{sign}{}", self.word(change.abs(), unit))
+            }
+        }
+    }
+
     /// True if a run knows it without error: what it counted, not what it sampled.
     pub(super) const fn is_exact(self) -> bool {
         match self {
@@ -168,7 +192,11 @@ impl Named {
     /// True if such a figure says itself whether a run was the load that was asked for, so that
     /// runs that were not say most about it.
     pub(super) const fn is_of_load(self) -> bool {
-        matches!(self, Self::Goal(Subject::Rate | Subject::Errors))
+        match self {
+            Self::Goal(subject) => matches!(subject, Subject::Rate | Subject::Errors),
+            // The rate of answers.
+            Self::Plain(plain) => matches!(plain.unit, Unit::PerS),
+        }
     }
 
     /// The figure of one record, a rate in its own unit; none if it is unknown.
@@ -188,6 +216,7 @@ impl Named {
                 // The mean of several runs.
                 Unit::Count if figure.fract() > 0.0 => format!("{figure:.1}"),
                 Unit::Count => units::format_whole(figure as u64),
+                Unit::PerS => Rate::new(figure, RateUnit::Operations).to_string(),
                 _ => format!("{figure:.2} s per million operations"),
             },
         }

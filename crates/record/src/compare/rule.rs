@@ -7,7 +7,7 @@ use crate::judge::Measured;
 use crate::record::{PlanRecord, Record};
 use memtide_base::choice::RateUnit;
 use memtide_base::units;
-use memtide_belief::paired;
+use memtide_belief::paired::{self, PAIRS_MIN};
 use memtide_scenario::{Goal, Relation};
 use std::fmt;
 use std::str::FromStr;
@@ -39,10 +39,16 @@ enum Bound {
     Figure(f64),
 }
 
-/// What a rule must know of both groups beside the figure that it is about.
+/// What a rule must know of both groups, or of the arms of pairs, beside the figure that it is
+/// about.
 pub(super) struct Sides {
     /// The figure in the runs of A and of B that count.
     pub(super) counted: [Vec<f64>; 2],
+    /// True if a run of A and one of B are a pair, in order.
+    pub(super) are_pairs: bool,
+    /// By which part of the figure the machine may have changed from A to B; 0 if their runs
+    /// alternate.
+    pub(super) drift: f64,
     /// The figure in all runs of B; none where it is unknown.
     pub(super) all_of_b: Vec<Option<f64>>,
     /// Runs of B whose servers did not carry the load.
@@ -118,6 +124,17 @@ impl Rule {
     /// The figure that it is about.
     pub(super) const fn subject(&self) -> Named {
         self.subject
+    }
+
+    /// `names`, and the figures whose change `rules` are about.
+    pub(super) fn with_figures(rules: &[Self], names: &[Named]) -> Vec<Named> {
+        let mut all = names.to_vec();
+        for rule in rules.iter().filter(|rule| rule.is_of_change()) {
+            if !all.contains(&rule.subject) {
+                all.push(rule.subject);
+            }
+        }
+        all
     }
 
     /// True if it is about the change since the first record, not about the figure itself.
@@ -200,14 +217,20 @@ impl Rule {
         }
     }
 
-    /// Judges the rule for group B: a change by the range of `figure`, a bound on the figure itself
-    /// by all runs of B.
+    /// Judges the rule for group B, or for arm B of pairs: a change by the range of `figure`, a
+    /// bound on the figure itself by all runs of B.
     pub(super) fn judge_groups(&self, figure: &TrialFigure, sides: &Sides) -> RuleResult {
         let (result, why) = match self.is_of_change() {
             true => self.judge_change(figure, sides),
             false => self.bound_all(&sides.all_of_b),
         };
-        RuleResult { rule: self.to_string(), record: 'B', result, change: figure.change, why }
+        // A difference in the unit is no fraction of A's figure.
+        let was = figure.medians[0].filter(|was| *was > 0.0);
+        let change = match figure.in_unit {
+            true => figure.change.zip(was).map(|(change, was)| change / was),
+            false => figure.change,
+        };
+        RuleResult { rule: self.to_string(), record: 'B', result, change, why }
     }
 
     /// A bound on the figure itself, in all runs of B; none where it is unknown.
@@ -231,28 +254,21 @@ impl Rule {
 
     /// A bound on the change since group A.
     fn judge_change(&self, figure: &TrialFigure, sides: &Sides) -> (RuleOutcome, String) {
-        let (result, why) = match (figure.range, figure.medians[0]) {
-            (Some(range), Some(was)) => {
-                let factor = if matches!(self.bound, Bound::Change(_)) { was } else { 1.0 };
-                let [low, high] = range.map(|end| units::format_change(end, 1));
-                let runs = figure.pairs;
-                let why = format!("{low} to {high} compared with A, by {runs} runs each or more");
-                (self.over(range.map(|end| end * factor), self.number()), why)
-            }
-            _ => match self.by_means(&sides.counted, sides.figures) {
-                Some(judged) => judged,
-                None if figure.pairs < 2 => {
-                    let why = "it is not known in two runs of each group";
-                    return (RuleOutcome::Missing, why.to_owned());
-                }
-                None => {
-                    let why = "its operations were not answered in some runs";
-                    return (RuleOutcome::Missing, why.to_owned());
-                }
-            },
+        let Some((result, why)) = self.by_change(figure, sides) else {
+            return self.unjudged(figure, sides);
+        };
+        let why = match sides.drift > 0.0 {
+            true => format!("{why}; {}", drift_clause(sides.drift)),
+            false => why,
         };
         let (count, overloaded) = (sides.all_of_b.len(), sides.overloaded);
         match result {
+            _ if sides.are_pairs && (figure.pairs as usize) < PAIRS_MIN => {
+                let pairs = figure.pairs;
+                let why =
+                    format!("{why}; {pairs} pairs count, and fewer than {PAIRS_MIN} do not tell");
+                (RuleOutcome::Undecided, why)
+            }
             // The runs that carried the load say nothing good of those that did not.
             RuleOutcome::Passed if overloaded > 0 && !self.subject.is_of_load() => {
                 let why =
@@ -270,26 +286,80 @@ impl Rule {
         }
     }
 
+    /// Why the change is not known.
+    fn unjudged(&self, figure: &TrialFigure, sides: &Sides) -> (RuleOutcome, String) {
+        let why = match (&figure.missing, figure.pairs, sides.are_pairs) {
+            (Some(missing), ..) => &format!("no pair has it: {missing}"),
+            (None, 0..2, true) => "it is not known in two pairs that count",
+            (None, 0..2, false) => "it is not known in two runs of each group",
+            (None, ..) => "its operations were not answered in some runs",
+        };
+        (RuleOutcome::Missing, why.to_owned())
+    }
+
     /// True if a rule fails by the best runs of a group: by those that are left of the one that
     /// more often did not carry the load.
     fn is_by_best(&self, [a, b]: [f64; 2]) -> bool {
-        let is_up = matches!(self.relation, Relation::Greater | Relation::GreaterEq);
-        let more = if is_up == self.subject.more_is_better() { b - a } else { a - b };
+        let more = if self.is_up() == self.subject.more_is_better() { b - a } else { a - b };
         more > FEW && !self.subject.is_of_load()
     }
 
-    /// A bound on the change by the groups' means, for figures that are 0 in some runs; none if it
-    /// is not known.
-    fn by_means(&self, [a, b]: &[Vec<f64>; 2], figures: usize) -> Option<(RuleOutcome, String)> {
-        // B is more than a share above A if it is more than that factor times A.
-        let (factor, bound) = match self.bound {
-            Bound::Share(share) => (1.0 + share, 0.0),
-            Bound::Change(number) | Bound::Figure(number) => (1.0, number),
+    /// True if it fails by what is above its bound.
+    const fn is_up(&self) -> bool {
+        matches!(self.relation, Relation::Greater | Relation::GreaterEq)
+    }
+
+    /// The outcome by the range of the change, and by what it is; none if it is not known.
+    fn by_change(&self, figure: &TrialFigure, sides: &Sides) -> Option<(RuleOutcome, String)> {
+        if let (Bound::Share(share), true) = (self.bound, figure.in_unit) {
+            return self.by_means(share, sides);
+        }
+        let (range, was) = (figure.range?, figure.medians[0]?);
+        let factor = match self.bound {
+            Bound::Change(_) if !figure.in_unit => was,
+            _ => 1.0,
         };
-        let result = self.over(paired::contrast(a, b, factor, figures)?, bound);
+        // The allowance is a part of A's figure, in what the range is in.
+        let of_a = if matches!(self.bound, Bound::Share(_)) { 1.0 } else { was };
+        let result = self.beside_drift(range.map(|end| end * factor), sides.drift * of_a);
+        let [low, high] =
+            range.map(|end| self.subject.change_word(end, figure.in_unit, RateUnit::Operations));
+        let number = figure.pairs;
+        let by = if sides.are_pairs { "pairs" } else { "runs each or more" };
+        Some((result, format!("{low} to {high} compared with A, by {number} {by}")))
+    }
+
+    /// The outcome if the change lies in this range, of which the machine may have caused so much.
+    /// Only what is beyond that fails.
+    fn beside_drift(&self, range: [f64; 2], allowance: f64) -> RuleOutcome {
+        let bound = if self.is_up() { allowance } else { -allowance };
+        let beyond = self.over(range, self.number() + bound);
+        match self.over(range, self.number()) {
+            RuleOutcome::Failed if beyond != RuleOutcome::Failed => RuleOutcome::Undecided,
+            result => result,
+        }
+    }
+
+    /// A bound on the change, as a fraction of A's figure, by the means of A and B: for what is
+    /// compared by differences. None if it is not known.
+    fn by_means(&self, share: f64, sides: &Sides) -> Option<(RuleOutcome, String)> {
+        let [a, b] = &sides.counted;
+        // B is more than a share above A if it is more than that factor times A.
+        let over = |share: f64| {
+            let range = match sides.are_pairs {
+                true => paired::contrast_of_pairs(a, b, 1.0 + share, sides.figures)?,
+                false => paired::contrast(a, b, 1.0 + share, sides.figures)?,
+            };
+            Some(self.over(range, 0.0))
+        };
+        let beyond = over(if self.is_up() { share + sides.drift } else { share - sides.drift })?;
+        let result = match over(share)? {
+            RuleOutcome::Failed if beyond != RuleOutcome::Failed => RuleOutcome::Undecided,
+            result => result,
+        };
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let [a, b] = [a, b].map(|values| self.subject.word(mean(values), RateUnit::Operations));
-        Some((result, format!("it is {a} in A and {b} in B on average, and 0 in some runs")))
+        Some((result, format!("it is {a} in A and {b} in B on average")))
     }
 
     fn compare(
@@ -301,7 +371,7 @@ impl Rule {
     ) -> (RuleOutcome, Option<f64>, String) {
         use Measured::{Known, Missing, Unanswered};
         let word = |figure| self.subject.word(figure, unit);
-        let upward = matches!(self.relation, Relation::Greater | Relation::GreaterEq);
+        let upward = self.is_up();
         let outcome = |holds| if holds { RuleOutcome::Failed } else { RuleOutcome::Passed };
         let missing = |why: String| (RuleOutcome::Missing, None, why);
         let among = "falls among operations that were not answered";
@@ -347,6 +417,15 @@ impl Rule {
         let holds = self.relation.holds(changed, bound);
         (if holds { RuleOutcome::Failed } else { RuleOutcome::Passed }, share, why)
     }
+}
+
+/// What is said of the machine's part in a change.
+fn drift_clause(drift: f64) -> String {
+    format!(
+        "a drift of the machine of {} is allowed for (--drift), because A and B were measured one \
+         after the other",
+        units::format_percent(drift)
+    )
 }
 
 /// Change from `was` to `is` as a fraction of `was`; none for growth from zero.

@@ -2,6 +2,7 @@
 
 #[path = "../../../base/tests/table/mod.rs"]
 mod table;
+mod trials;
 
 use super::*;
 use crate::record::tests::sample;
@@ -367,7 +368,7 @@ fn a_bound_on_groups_is_about_every_run() {
     };
     let outcome = |b: Vec<Record>, word: &str| {
         let groups = [group(vec![with_errors(0), with_errors(0)]), group(b)];
-        compare_groups(&groups, 0.05, &[], &[word.parse().unwrap()]).rules.remove(0)
+        compare_groups(&groups, 0.05, &[], &[word.parse().unwrap()], 0.05).rules.remove(0)
     };
     let one = outcome(vec![with_errors(0), with_errors(0), with_errors(500)], "errors>0.1%");
     assert_eq!(one.result, RuleOutcome::Failed, "{one:?}");
@@ -406,7 +407,7 @@ fn a_rate_that_one_arm_does_not_carry_is_worse() {
         failing(record, failed)
     };
     let names = ["all.mean", "rate"].map(|name| Named::parse(name).unwrap());
-    let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], 0.05, &names);
+    let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], 0.05, &names, &[]);
     for pair in 0..6 {
         assert!(!trial.is_not_carried(), "after {pair} pairs");
         let b = carrying(6e4 + f64::from(pair), &[CheckKind::Rate]);
@@ -450,7 +451,7 @@ fn a_percentile_that_is_as_exact_as_its_histogram_ends_a_trial() {
     let pairs: Vec<_> = (0..6).map(|_| [timed(1e6, 1e3), timed(1e6, 1e3)]).collect();
     let is_exact = |figure: &str, difference: f64, pairs: &[[Record; 2]]| {
         let names = [Named::parse(figure).unwrap()];
-        let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], difference, &names);
+        let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], difference, &names, &[]);
         pairs.iter().for_each(|pair| trial.add('A', 1, pair));
         (trial.is_exact(), trial.figures[0].is_finest())
     };
@@ -470,7 +471,7 @@ fn the_best_runs_of_a_group_that_often_carried_nothing_decide_nothing() {
     let names = [Named::parse("all.mean").unwrap()];
     let rules = ["all.mean>+5%".parse().unwrap()];
     let found = |a: &[(String, Record)], b: &[(String, Record)]| {
-        let groups = compare_groups(&[a.to_vec(), b.to_vec()], 0.05, &names, &rules);
+        let groups = compare_groups(&[a.to_vec(), b.to_vec()], 0.05, &names, &rules, 0.05);
         (groups.figures[0].finding, groups.rules[0].result)
     };
     let (undecided, open) = (TrialFinding::Undecided, RuleOutcome::Undecided);
@@ -494,7 +495,8 @@ fn a_run_in_which_memtide_was_the_limit_says_nothing_of_a_servers_rate() {
     };
     let outcome = |failed: &[CheckKind]| {
         let rules = ["rate<-5%".parse().unwrap()];
-        compare_groups(&[group(1e5, &[]), group(6e4, failed)], 0.05, &[], &rules).rules[0].result
+        compare_groups(&[group(1e5, &[]), group(6e4, failed)], 0.05, &[], &rules, 0.05).rules[0]
+            .result
     };
     assert_eq!(outcome(&[CheckKind::Rate]), RuleOutcome::Failed);
     assert_eq!(outcome(&[CheckKind::Rate, CheckKind::WorkerBusy]), RuleOutcome::Missing);
@@ -549,7 +551,7 @@ fn memtides_own_trouble_is_told_before_the_rate() {
 /// A trial of these means of A and B, one pair each.
 fn trial_of(figure: &str, pairs: &[[Record; 2]]) -> Trial {
     let names = [Named::parse(figure).unwrap()];
-    let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], 0.05, &names);
+    let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], 0.05, &names, &[]);
     pairs.iter().for_each(|pair| trial.add('A', 1, pair));
     trial
 }
@@ -557,7 +559,7 @@ fn trial_of(figure: &str, pairs: &[[Record; 2]]) -> Trial {
 #[test]
 fn pairs_that_have_no_ratio_leave_a_figure_undecided() {
     let pair = |a, b| [timed(a, 1e3), timed(b, 1e3)];
-    let better: Vec<_> = (0..4).map(|n| pair(1e6, 5e5 + f64::from(n))).collect();
+    let better: Vec<_> = (0..6).map(|n| pair(1e6, 5e5 + f64::from(n))).collect();
     assert_eq!(trial_of("all.mean", &better).figures[0].finding, TrialFinding::Better);
     let with = |unanswered: u64, max: u64| {
         let mut record = timed(1e6, 1e3);
@@ -565,13 +567,13 @@ fn pairs_that_have_no_ratio_leave_a_figure_undecided() {
         (all.unanswered, all.max_ns) = (unanswered, Some(max).filter(|_| unanswered == 0));
         record
     };
-    let mut slower: Vec<_> = (0..4).map(|n| [with(0, 1_000), with(0, 2_000 + n)]).collect();
+    let mut slower: Vec<_> = (0..6).map(|n| [with(0, 1_000), with(0, 2_000 + n)]).collect();
     assert_eq!(trial_of("all.max", &slower).figures[0].finding, TrialFinding::Worse);
     slower.push([with(0, 1_000), with(1, 2_000)]);
     let figure = trial_of("all.max", &slower).figures.remove(0);
-    assert_eq!((figure.pairs, figure.finding), (5, TrialFinding::Undecided), "{figure:?}");
+    assert_eq!((figure.pairs, figure.finding), (7, TrialFinding::Undecided), "{figure:?}");
     assert_eq!((figure.change, figure.range, figure.visible), (None, None, None));
-    // Nothing in both arms is equal, and something in one of them has no ratio.
+    // Nothing in both arms is equal.
     let none: Vec<_> = (0..6).map(|_| pair(1e6, 1e6)).collect();
     assert_eq!(trial_of("misses", &none).figures[0].finding, TrialFinding::Equal);
 }
@@ -626,7 +628,7 @@ fn groups_without_errors_are_equal_and_a_bound_counts_all_runs() {
     let groups =
         |bad: bool| [vec![record(false, 1e6); 2], vec![record(false, 1e6), record(bad, 9e6)]];
     let result =
-        |bad, word| compare_groups(&groups(bad), 0.05, &names, &rule(word)).rules.remove(0);
+        |bad, word| compare_groups(&groups(bad), 0.05, &names, &rule(word), 0.05).rules.remove(0);
     assert_eq!(result(true, "all.mean>2ms").result, RuleOutcome::Undecided, "one run is over it");
     assert_eq!(result(false, "misses>+1000").result, RuleOutcome::Passed, "there are none");
 }
@@ -665,7 +667,7 @@ fn groups_are_judged_by_the_scatter_of_their_runs() {
     let names = [Named::parse("all.mean").unwrap()];
     let rules = ["all.mean>+5%", "all.mean>2ms", "rate<-5%"].map(|rule| rule.parse().unwrap());
     let a = [1.00e6, 1.01e6, 0.99e6, 1.005e6];
-    let of = |b: &[f64]| compare_groups(&[group(&a), group(b)], 0.05, &names, &rules);
+    let of = |b: &[f64]| compare_groups(&[group(&a), group(b)], 0.05, &names, &rules, 0.05);
     let slower = of(&[1.2e6, 1.21e6, 1.19e6]);
     assert_eq!(slower.figures[0].finding, TrialFinding::Worse);
     let results: Vec<_> = slower.rules.iter().map(|rule| rule.result).collect();

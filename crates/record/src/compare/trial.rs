@@ -1,7 +1,8 @@
 //! Two arms compared by pairs of runs (`memtide.ab/1`): what each pair measured, and per figure
 //! whether B is better than A, worse, equal, or undecided.
 
-use super::{Named, Unit};
+use super::rule::Sides;
+use super::{Named, Rule, RuleResult, Unit};
 use crate::belief::SOME_UNANSWERED;
 use crate::judge::Measured;
 use crate::record::{
@@ -17,6 +18,9 @@ use serde::{Deserialize, Serialize};
 
 /// So small a part of the runs may be left out without making the others a choice of the best.
 pub(super) const FEW: f64 = 0.05;
+
+/// Pairs in a row that are lost to one cause and end a trial: it does not go away by itself.
+const LOST_MAX: usize = 5;
 
 /// Name and version of the JSON format of trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +60,9 @@ pub struct Trial {
     /// Which run failed, and in which pair; none unless one ended the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
+    /// Results of the rules; absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleResult>,
     /// The figures by their names.
     #[serde(skip)]
     names: Vec<Named>,
@@ -63,6 +70,17 @@ pub struct Trial {
     /// count.
     #[serde(skip)]
     owns: Vec<[Vec<f64>; 2]>,
+    /// The figures on which rules have a bound, in all runs of B.
+    #[serde(skip)]
+    bounded: Vec<Bounded>,
+}
+
+/// A figure on which a rule has a bound.
+#[derive(Clone, Debug, PartialEq)]
+struct Bounded {
+    named: Named,
+    /// Its value in each run of B; none if unknown.
+    of_b: Vec<Option<f64>>,
 }
 
 /// A run of each arm, one after the other, with the same arrivals.
@@ -77,6 +95,9 @@ pub struct Pair {
     pub values: [Vec<Option<f64>>; 2],
     /// Why the pair does not count: one of its runs was not the load that was asked for.
     pub left_out: Option<String>,
+    /// The check that says so; none if the pair counts, and in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<CheckKind>,
     /// The arms whose servers did not carry the load, if that is the only reason: A, B. The rate of
     /// such a pair counts.
     #[serde(default)]
@@ -98,11 +119,16 @@ pub struct TrialFigure {
     pub pairs: u64,
     /// The median of each arm; none if unknown.
     pub medians: [Option<f64>; 2],
-    /// Mean change from A to B, as a fraction of A; none with fewer than two pairs.
+    /// Mean change from A to B, as a fraction of A or in the unit; none with fewer than two pairs.
     pub change: Option<f64>,
-    /// Interval of the change, by Student's distribution of the logarithms.
+    /// Interval of the change, by Student's distribution of the logarithms or of the differences.
     pub range: Option<[f64; 2]>,
-    /// The smallest change that this many pairs find in more than nine of ten trials.
+    /// True if `change` and `range` are differences in the figure's unit, as of shares (0.01 is one
+    /// percentage point) and where a run has 0; absent if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_unit: bool,
+    /// The smallest change that this many pairs find in more than nine of ten trials, as a
+    /// fraction: of shares 0.01 is one percentage point, of other figures of what they are.
     pub visible: Option<f64>,
     /// The answer.
     pub finding: TrialFinding,
@@ -143,6 +169,8 @@ pub enum TrialEnd {
     Exact,
     /// In none of the first pairs did both arms carry the load.
     NotCarried,
+    /// Several pairs in a row did not count, for one cause.
+    Lost,
     /// The time is over.
     Time,
     /// The user interrupted it.
@@ -152,14 +180,19 @@ pub enum TrialEnd {
 }
 
 impl Trial {
-    /// A trial without pairs. `difference` is above 0.
-    pub fn new(arms: [String; 2], difference: f64, names: &[Named]) -> Self {
+    /// A trial without pairs of the figures `names`, and of those whose change `rules` are about.
+    /// `difference` is above 0.
+    pub fn new(arms: [String; 2], difference: f64, names: &[Named], rules: &[Rule]) -> Self {
+        let names = Rule::with_figures(rules, names);
+        let bounds = rules.iter().filter(|rule| !rule.is_of_change());
+        let bounded = bounds.map(|rule| Bounded { named: rule.subject(), of_b: Vec::new() });
         Self {
             arms,
             difference,
             figures: names.iter().map(TrialFigure::new).collect(),
-            names: names.to_vec(),
             owns: vec![[Vec::new(), Vec::new()]; names.len()],
+            names,
+            bounded: bounded.collect(),
             ..Self::default()
         }
     }
@@ -170,11 +203,15 @@ impl Trial {
         let values = records.each_ref().map(|record| {
             self.names.iter().map(|named| value(*named, record, unit)).collect::<Vec<_>>()
         });
+        for Bounded { named, of_b } in &mut self.bounded {
+            of_b.push(value(*named, &records[1], unit));
+        }
         let spoilt = ['A', 'B']
             .into_iter()
             .zip(records)
             .find_map(|(arm, record)| Some((format!("{arm}: {}", spoilt(record)?), record)));
         let remedy = spoilt.as_ref().and_then(|(_, record)| remedy(record));
+        let cause = spoilt.as_ref().and_then(|(_, record)| Some(spoiling(record)?.code));
         let left_out = spoilt.map(|(why, _)| why);
         let overloaded = records.each_ref().map(is_overloaded);
         let is_told = records.iter().all(|record| spoiling(record).is_none_or(is_of_servers));
@@ -189,7 +226,7 @@ impl Trial {
                 owns.extend(own);
             }
         }
-        self.pairs.push(Pair { first, seed, values, left_out, short, remedy });
+        self.pairs.push(Pair { first, seed, values, left_out, cause, short, remedy });
         for at in 0..self.names.len() {
             self.look(at, records, unit);
         }
@@ -198,11 +235,7 @@ impl Trial {
     /// Looks at the figure at this position anew, after a pair of these records.
     fn look(&mut self, at: usize, records: &[Record; 2], unit: RateUnit) {
         let named = self.names[at];
-        let counts =
-            |pair: &&Pair| pair.left_out.is_none() || named.is_of_load() && pair.is_short();
-        let counted = self.pairs.iter().filter(counts);
-        let both = counted.filter_map(|Pair { values: [a, b], .. }| Some((a[at]?, b[at]?)));
-        let (a, b): (Vec<f64>, Vec<f64>) = both.unzip();
+        let [a, b] = self.counted(at);
         let looks = (self.names.len(), self.difference);
         let figure = &mut self.figures[at];
         figure.unit = named.unit(unit);
@@ -215,6 +248,64 @@ impl Trial {
         figure.missing = missing.filter(|_| figure.pairs == 0);
         let short = self.short().map(|pairs| pairs as f64 / self.pairs.len() as f64);
         self.figures[at].leave_picked(short, named);
+    }
+
+    /// The figure at this position in A and in B, in the pairs that count for it.
+    fn counted(&self, at: usize) -> [Vec<f64>; 2] {
+        let named = self.names[at];
+        let counted = self.pairs.iter().filter(|pair| pair.counts(named));
+        let both = counted.filter_map(|Pair { values: [a, b], .. }| Some((a[at]?, b[at]?)));
+        both.unzip::<f64, f64, Vec<_>, Vec<_>>().into()
+    }
+
+    /// Judges `rules`, those that the trial was made with, by the pairs.
+    pub fn judge(&mut self, rules: &[Rule]) {
+        self.rules = rules.iter().map(|rule| self.judged(rule)).collect();
+    }
+
+    fn judged(&self, rule: &Rule) -> RuleResult {
+        let named = rule.subject();
+        let at = self.names.iter().position(|it| *it == named).filter(|_| rule.is_of_change());
+        let bounded = self.bounded.iter().find(|it| it.named == named);
+        let overloaded = self.short();
+        let sides = Sides {
+            counted: at.map_or_else(Default::default, |at| self.counted(at)),
+            all_of_b: match at {
+                Some(at) => self.pairs.iter().map(|pair| pair.values[1][at]).collect(),
+                None => bounded.map_or_else(Vec::new, |it| it.of_b.clone()),
+            },
+            overloaded: overloaded[1],
+            short: overloaded.map(|pairs| pairs as f64 / self.pairs.len().max(1) as f64),
+            figures: self.names.len(),
+            are_pairs: true,
+            drift: 0.0,
+        };
+        let unknown = TrialFigure::new(&named);
+        rule.judge_groups(at.map_or(&unknown, |at| &self.figures[at]), &sides)
+    }
+
+    /// True if no rule failed; an undecided one fails if `strict`.
+    pub fn has_passed(&self, strict: bool) -> bool {
+        self.rules.iter().all(|rule| rule.passes(strict))
+    }
+
+    /// The last pair, if it and those before it were lost to one cause, so often that more would
+    /// be lost, too.
+    pub fn lost(&self) -> Option<&Pair> {
+        let last = self.pairs.last()?;
+        let mut latest = self.pairs.iter().rev().take(LOST_MAX);
+        let is_lost = |pair: &Pair| self.is_lost(pair) && pair.cause == last.cause;
+        (self.pairs.len() >= LOST_MAX && latest.all(is_lost)).then_some(last)
+    }
+
+    /// True if there are pairs, and none of them counts for any figure.
+    pub fn has_lost_all(&self) -> bool {
+        !self.pairs.is_empty() && self.pairs.iter().all(|pair| self.is_lost(pair))
+    }
+
+    fn is_lost(&self, pair: &Pair) -> bool {
+        let counts = |it: &TrialFigure| Named::parse(&it.name).is_ok_and(|it| pair.counts(it));
+        pair.left_out.is_some() && !self.figures.iter().any(counts)
     }
 
     /// Pairs in which the servers of A and of B did not carry the load.
@@ -270,6 +361,11 @@ impl Trial {
 }
 
 impl Pair {
+    /// True if the pair counts for such a figure.
+    fn counts(&self, named: Named) -> bool {
+        self.left_out.is_none() || named.is_of_load() && self.is_short()
+    }
+
     /// True if servers did not carry the load, and nothing else is wrong.
     fn is_short(&self) -> bool {
         self.short.contains(&true)
@@ -286,6 +382,7 @@ impl TrialFigure {
             medians: [None; 2],
             change: None,
             range: None,
+            in_unit: false,
             visible: None,
             finding: TrialFinding::Undecided,
             own: [None; 2],
@@ -321,15 +418,22 @@ impl TrialFigure {
         }
     }
 
-    /// Compares the values of both arms, pair by pair.
+    /// Compares the values of both arms, pair by pair. Few pairs decide nothing, also if they are
+    /// all alike: how much others would differ is then unknown.
     fn look(&mut self, a: &[f64], b: &[f64], (figures, difference): (usize, f64), named: Named) {
         self.medians = [median(a), median(b)];
-        // Two zeros are equal.
-        let ratio = |(a, b): (&f64, &f64)| if a == b && a.is_finite() { 1.0 } else { b / a };
-        let ratios: Vec<f64> = a.iter().zip(b).map(ratio).collect();
         self.pairs = a.len() as u64;
-        let paired = Paired::of(&ratios, figures).map(|it| it.not_finer_than(named.step()));
-        self.set(paired, difference, named);
+        let paired = match whole(a, b, named) {
+            Some(whole) => Paired::by_difference(a, b, whole, figures),
+            None => {
+                let ratios: Vec<f64> = a.iter().zip(b).map(|(a, b)| b / a).collect();
+                Paired::of(&ratios, figures)
+            }
+        };
+        self.set(paired.map(|it| it.not_finer_than(named.step())), difference, named);
+        if a.len() < PAIRS_MIN {
+            self.finding = TrialFinding::Undecided;
+        }
     }
 
     /// Compares the values of two groups that are no pairs.
@@ -341,11 +445,9 @@ impl TrialFigure {
     ) {
         self.medians = [median(a), median(b)];
         self.pairs = a.len().min(b.len()) as u64;
-        let is_nothing = a.iter().chain(b).all(|value| *value == 0.0);
-        let ones = |values: &[f64]| vec![1.0; values.len()];
-        let paired = match is_nothing {
-            true => Paired::of_groups(&ones(a), &ones(b), figures),
-            false => Paired::of_groups(a, b, figures),
+        let paired = match whole(a, b, named) {
+            Some(whole) => Paired::of_groups_by_difference(a, b, whole, figures),
+            None => Paired::of_groups(a, b, figures),
         };
         self.set(paired.map(|it| it.not_finer_than(named.step())), difference, named);
     }
@@ -353,6 +455,7 @@ impl TrialFigure {
     fn set(&mut self, paired: Option<Paired>, difference: f64, named: Named) {
         self.change = paired.map(|it| it.change());
         self.range = paired.map(|it| it.range());
+        self.in_unit = paired.is_some_and(|it| it.is_difference());
         self.visible = paired.map(|it| it.visible());
         let finding = paired.map_or(Finding::Undecided, |it| it.finding(difference));
         self.finding = match (finding, named.more_is_better()) {
@@ -361,6 +464,16 @@ impl TrialFigure {
             (Finding::Equal, _) => TrialFinding::Equal,
             (Finding::Undecided, _) => TrialFinding::Undecided,
         };
+    }
+}
+
+/// The size of a change by all of the figure, if it is compared by differences: shares are, and
+/// what is 0 in some runs, of which there is no ratio. None if it is compared by ratios.
+fn whole(a: &[f64], b: &[f64], named: Named) -> Option<f64> {
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    match named.is_fraction() {
+        true => Some(1.0),
+        false => a.iter().chain(b).any(|value| *value == 0.0).then(|| mean(a).max(mean(b))),
     }
 }
 

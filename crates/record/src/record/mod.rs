@@ -180,6 +180,10 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(test, schemars(with = "BTreeMap<String, u64>"))]
     pub copies_in_window: BTreeMap<Kind, u64>,
+    /// Operations that were answered during the measured window, whenever they were due; all copies
+    /// of a write count. Absent if the window was cut off, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_in_window: Option<u64>,
     /// Received − intended, by kind of operation: the headline figures.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, Distribution>"))]
     pub response: BTreeMap<Kind, Distribution>,
@@ -324,6 +328,10 @@ pub struct RateRecord {
     #[serde(deserialize_with = "null_is_nan")]
     #[cfg_attr(test, schemars(with = "Option<f64>"))]
     pub achieved_per_s: f64,
+    /// Operations answered during the measured window, whenever they were due, per second; all
+    /// copies of a write count as one. Absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_per_s: Option<f64>,
     /// Rates by kind of operation.
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "BTreeMap<String, f64>"))]
@@ -598,6 +606,15 @@ impl Record {
         sent.map(|(kind, &count)| (*kind, count.saturating_sub(copies(kind)))).collect()
     }
 
+    /// Rate of the answers that came during a measured window of this length. Copies of writes are
+    /// taken off as the part of what was sent that they are.
+    pub fn answered_per_s(&self, length: Span) -> Option<f64> {
+        let all = |of: &BTreeMap<Kind, u64>| of.values().map(|count| *count as f64).sum::<f64>();
+        let sent = all(&self.sent_in_window);
+        let part = if sent > 0.0 { all(&self.sent_once()) / sent } else { 1.0 };
+        Some(per_second(self.answered_in_window?, length) * part)
+    }
+
     /// Exit code of the run, before `--strict` is considered, from what ended it, its goals, wrong
     /// values and missing shares. The process of a share that never began did what it should.
     pub fn exit_code(&self) -> u8 {
@@ -737,6 +754,11 @@ impl Record {
             if (per_s - truth).abs() > 1e-6 * (truth + 1.0) {
                 return Err(format!("{kind} was sent {truth} times a second, not {per_s}"));
             }
+        }
+        let truth = self.answered_per_s(length).unwrap_or(0.0);
+        let told = self.rate.answered_per_s.unwrap_or(truth);
+        if (told - truth).abs() > 1e-6 * (truth + 1.0) {
+            return Err(format!("{truth} operations a second were answered, not {told}"));
         }
         Ok(())
     }

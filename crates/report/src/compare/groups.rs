@@ -1,11 +1,12 @@
 //! Two groups of records as text and as Markdown: what both measured, by how much they differ, and
 //! what that means.
 
-use super::trial::{equal, rows, signed_percent};
+use super::trial::{equal, rows, visible_words};
 use super::{rule_line, table};
 use crate::files::{escaped, table as markdown_table};
 use crate::layout::{TextLayout, labelled, unbroken, wrapped};
 use crate::number::counted;
+use memtide_base::calendar::utc;
 use memtide_record::compare::{Groups, TrialFinding};
 
 /// The comparison for a terminal of `columns` columns, or for none.
@@ -39,6 +40,31 @@ pub fn groups_markdown(groups: &Groups) -> String {
     out
 }
 
+/// What the times of the groups leave open; none if their runs alternate.
+fn one_after_the_other(groups: &Groups) -> Option<String> {
+    let [a, b] = groups.measured_unix_ms;
+    let is_one_day = utc(a[0] / 1000)[..10] == utc(b[1] / 1000)[..10];
+    let [a, b] = [a, b].map(|ends| stretch(ends, is_one_day));
+    groups.are_apart().then(|| {
+        format!(
+            "A was measured {a}, B {b} (UTC): a change of the machine between them cannot be told \
+             from the server's. Alternate the runs, as memtide ab does."
+        )
+    })
+}
+
+/// A stretch of time: `14:00–14:05`, with the days unless `is_one_day`.
+fn stretch([began, ended]: [u64; 2], is_one_day: bool) -> String {
+    let [from, to] = [began, ended].map(|unix_ms| utc(unix_ms / 1000));
+    let of = |word: &str| -> String {
+        let (day, time) = word.split_once(' ').unwrap_or((word, ""));
+        let time = time.get(..5).unwrap_or(time);
+        if is_one_day { time.to_owned() } else { format!("{day} {time}") }
+    };
+    let to = if from[..10] == to[..10] && !is_one_day { to[11..16].to_owned() } else { of(&to) };
+    format!("{}–{to}", of(&from))
+}
+
 /// What the answers mean, and what limits them.
 fn sentences(groups: &Groups) -> Vec<String> {
     let mut sentences = vec![
@@ -46,6 +72,7 @@ fn sentences(groups: &Groups) -> Vec<String> {
          comparisons."
             .to_owned(),
     ];
+    sentences.extend(one_after_the_other(groups));
     sentences.extend(equal(&groups.figures, groups.difference));
     let undecided = groups.figures.iter().filter(|it| it.finding == TrialFinding::Undecided);
     sentences.extend(undecided.map(|figure| match figure.visible {
@@ -58,14 +85,14 @@ fn sentences(groups: &Groups) -> Vec<String> {
             "{} is undecided: these runs find a change of {} or more; for less, use more runs, or \
              memtide ab.",
             figure.name,
-            signed_percent(visible).trim_start_matches('+')
+            visible_words(figure, visible)
         ),
         None if figure.pairs < 2 => {
             format!("{} is undecided: fewer than two runs of a group have it.", figure.name)
         }
         None => format!(
-            "{} is undecided: it is 0 in some runs, or the operations were not answered, and no \
-             ratio says how much that is.",
+            "{} is undecided: the operations of some runs were not answered, and no ratio says how \
+             much that is.",
             figure.name
         ),
     }));

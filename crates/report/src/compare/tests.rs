@@ -3,8 +3,10 @@
 use super::*;
 use crate::fixture;
 use crate::fixture::expect;
-use memtide_record::compare::{Named, RepeatedFigure, Repeats, Trial, Unit, compare};
-use memtide_record::{Believable, Check, CheckKind, CheckResult, FloorRecord, WarningRecord};
+use memtide_record::compare::{
+    Named, RepeatedFigure, Repeats, Trial, TrialEnd, Unit, compare, compare_groups,
+};
+use memtide_record::{Believable, Check, CheckKind, CheckResult, FloorRecord, Rule, WarningRecord};
 use memtide_scenario::Kind;
 
 fn records() -> Vec<(String, Record)> {
@@ -95,7 +97,7 @@ fn figures_of_a_trial_near_their_floor_are_named() {
     let floor = FloorRecord { p50_ns: Some(20_000), ..FloorRecord::default() };
     for (median, is_near) in [(59_000.0, true), (61_000.0, false)] {
         let names = [Named::parse("all.p50").unwrap()];
-        let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], 0.05, &names);
+        let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], 0.05, &names, &[]);
         trial.figures[0].medians = [Some(1e6), Some(median)];
         assert!(!trial_text(&trial, None).contains("floor"));
         trial.floors = Some([floor.clone(), floor.clone()]);
@@ -127,7 +129,7 @@ fn a_machine_that_spoils_pairs_is_told_with_what_to_do_once() {
         }
     };
     for (code, is_told) in [("cpu_taken", true), ("evictions", false)] {
-        let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], 0.05, &[]);
+        let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], 0.05, &[], &[]);
         for number in 1..3 {
             trial.add('B', 1, &[Record::default(), spoilt(code)]);
             let line = pair_line(&trial);
@@ -138,4 +140,61 @@ fn a_machine_that_spoils_pairs_is_told_with_what_to_do_once() {
         assert!(text.contains("2 pairs left out"), "{text}");
         assert_eq!(text.contains("To have pairs that count, use two."), is_told, "{text}");
     }
+}
+
+#[test]
+fn a_trial_says_shares_in_points_and_what_its_rules_found() {
+    let answering = |answered: u64| {
+        let mut record = fixture::open();
+        (record.totals.intended, record.totals.answered) = (1_000, answered);
+        record.totals.timed_out = 1_000 - answered;
+        record.believable = Believable::from_checks(Vec::new());
+        record.believable.verdict = Verdict::Yes;
+        record
+    };
+    let names = ["errors", "answered"].map(|name| Named::parse(name).unwrap());
+    let rules: [Rule; 2] = ["errors>+0.1", "rate<-5%"].map(|rule| rule.parse().unwrap());
+    let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], 0.05, &names, &rules);
+    let pair = |number: u64| [answering(1_000), answering(728 + number)];
+    (0..5).for_each(|number| trial.add('A', 1, &pair(number)));
+    let early = trial_text(&trial, None);
+    assert!(early.contains("errors is undecided: 5 pairs of at least 6 measured it"), "{early}");
+    trial.add('A', 1, &pair(5));
+    trial.ended_by = Some(TrialEnd::Exact);
+    trial.judge(&rules);
+    let found = "fail-on: errors>+0.1 failed for B: +26.7 points to +27.2 points compared with A";
+    let text = trial_text(&trial, None);
+    for said in ["+27.0 points", "+26.7 to +27.2 points", found, "rate<-5% passed for B: "] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    assert!(text.contains("equal: A and B differ by less than 5 %."), "{text}");
+    assert!(trial_markdown(&trial).contains("failed for B: +26.7 points"), "{text}");
+    #[cfg(feature = "html")]
+    assert!(crate::trial_page(&trial).contains("+26.7 points to +27.2 points"), "{text}");
+}
+
+#[test]
+fn groups_made_one_after_the_other_are_told_with_their_times() {
+    let group = |minutes: u64| {
+        let record = |run: u64| {
+            let mut record = fixture::open();
+            record.started_unix_ms = (1_800_000_000 + 60 * (minutes + run)) * 1_000;
+            record.ended_unix_ms = record.started_unix_ms + 50_000;
+            (format!("{minutes}-{run}.json"), record)
+        };
+        (0..3).map(record).collect::<Vec<_>>()
+    };
+    let said = |b: u64| {
+        let groups = compare_groups(&[group(0), group(b)], 0.05, &[], &[], 0.05);
+        let text = groups_text(&groups, None);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(text.contains("cannot be told"), groups_markdown(&groups).contains("cannot"));
+        text
+    };
+    let today = "A was measured 08:00–08:02, B 08:10–08:12 (UTC): a change of the machine between \
+                 them cannot be told from the server's.";
+    assert!(said(10).contains(today), "{}", said(10));
+    let other_day = "A was measured 2027-01-15 08:00–08:02, B 2027-01-16 08:00–08:02 (UTC): ";
+    assert!(said(1_440).contains(other_day), "{}", said(1_440));
+    assert!(!said(1).contains("cannot be told"), "their runs alternate");
 }

@@ -1,14 +1,15 @@
 //! A trial of two arms as text and as Markdown: a row for each pair as it ends, then what both arms
 //! measured, by how much they differ, and what that means.
 
-use super::table;
+use super::{rule_line, table};
 use crate::figure::in_unit;
 use crate::files::{escaped, table as markdown_table};
 use crate::judgement::floor_words;
-use crate::layout::{TextLayout, labelled, wrapped};
+use crate::layout::{TextLayout, labelled, unbroken, wrapped};
 use crate::number::{NONE, counted};
+use memtide_base::units::format_points;
 use memtide_record::FloorRecord;
-use memtide_record::compare::{Pair, Trial, TrialEnd, TrialFigure, TrialFinding};
+use memtide_record::compare::{PAIRS_MIN, Pair, Trial, TrialEnd, TrialFigure, TrialFinding, Unit};
 
 /// The lines before the first pair: what sets the arms apart, and what the trial looks for.
 pub fn trial_heading(trial: &Trial, columns: Option<usize>) -> String {
@@ -35,7 +36,7 @@ pub fn pair_line(trial: &Trial) -> String {
     }
     let figures = trial.figures.iter().enumerate().map(|(at, figure)| {
         let [a, b] = [0, 1].map(|arm: usize| shown(figure, pair.values[arm][at]));
-        let so_far = figure.range.map(|range| format!(" ({} so far)", span(range)));
+        let so_far = figure.range.map(|range| format!(" ({} so far)", span(figure, range)));
         format!("{} {a} and {b}{}", figure.name, so_far.unwrap_or_default())
     });
     format!("pair {number}: {}\n", figures.collect::<Vec<_>>().join("; "))
@@ -48,6 +49,9 @@ pub fn trial_text(trial: &Trial, columns: Option<usize>) -> String {
     for sentence in sentences(trial) {
         wrapped(&mut out, "", "", &sentence);
     }
+    for rule in &trial.rules {
+        unbroken(&mut out, "fail-on: ", "         ", &rule_line(rule));
+    }
     out.into_text()
 }
 
@@ -58,7 +62,8 @@ pub fn trial_markdown(trial: &Trial) -> String {
         out += &format!("- **{letter}:** {}\n", escaped(arm));
     }
     out += &format!("\n{}\n", markdown_table(&rows(&trial.figures)));
-    for sentence in sentences(trial) {
+    let rules = trial.rules.iter().map(rule_line);
+    for sentence in sentences(trial).into_iter().chain(rules) {
         out += &format!("- {}\n", escaped(&sentence));
     }
     let pairs = markdown_table(&pair_rows(trial));
@@ -86,8 +91,9 @@ pub(crate) fn rows(figures: &[TrialFigure]) -> Vec<Vec<String>> {
     let heading = ["figure", "A", "B", "change", "95 % range", "B is"].map(str::to_owned);
     let row = |figure: &TrialFigure| {
         let [a, b] = figure.medians.map(|median| shown(figure, median));
-        let change = figure.change.map_or_else(|| NONE.to_owned(), signed_percent);
-        let range = figure.range.map_or_else(|| NONE.to_owned(), span);
+        let none = || NONE.to_owned();
+        let change = figure.change.map_or_else(none, |change| change_words(figure, change));
+        let range = figure.range.map_or_else(none, |range| span(figure, range));
         vec![figure.name.clone(), a, b, change, range, answer(figure).to_owned()]
     };
     [heading.to_vec()].into_iter().chain(figures.iter().map(row)).collect()
@@ -110,6 +116,9 @@ pub(crate) fn sentences(trial: &Trial) -> Vec<String> {
         Some(TrialEnd::Time) | None => "then the time was over (--at-most)".to_owned(),
         Some(TrialEnd::Interrupted) => "then it was interrupted".to_owned(),
         Some(TrialEnd::NotCarried) => "then it ended, because no pair carried the load".to_owned(),
+        Some(TrialEnd::Lost) => {
+            "then it ended, because one cause spoilt pair after pair".to_owned()
+        }
         Some(TrialEnd::Failed) => {
             format!("then {} failed", trial.failed.as_deref().unwrap_or("a run"))
         }
@@ -160,14 +169,21 @@ fn why_undecided(trial: &Trial, figure: &TrialFigure) -> String {
     match (figure.visible, &figure.missing) {
         (_, Some(missing)) => format!("no pair has it: {missing}"),
         (None, _) if figure.pairs < 2 => "fewer than two pairs measured it in both arms".to_owned(),
-        (None, _) => "in a pair, one arm has 0, or the operations were not answered, and no ratio \
-                      says how much that is"
+        (None, _) => "in a pair, the operations of an arm were not answered, and no ratio says \
+                      how much that is"
             .to_owned(),
+        _ if figure.pairs < PAIRS_MIN as u64 => {
+            let pairs = counted(figure.pairs, "pair");
+            format!("{pairs} of at least {PAIRS_MIN} measured it in both arms")
+        }
         (Some(_), _) if figure.picked => {
             "the pairs that both carried are the best of the arm that often did not".to_owned()
         }
         (Some(visible), _) => {
             let more = match trial.ended_by {
+                _ if figure.is_finest() && figure.unit != Unit::Ns => {
+                    "no number of pairs is enough, because the ends of the window leave 0.1 % open"
+                }
                 _ if figure.is_finest() => {
                     "compare a mean (--figures all.mean), because a percentile is known to 0.8 % \
                      alone"
@@ -175,8 +191,7 @@ fn why_undecided(trial: &Trial, figure: &TrialFigure) -> String {
                 Some(TrialEnd::Exact) => "ask for a smaller --difference",
                 _ => "allow more time with --at-most, or a longer --duration",
             };
-            let visible = signed_percent(visible);
-            let visible = visible.trim_start_matches('+');
+            let visible = visible_words(figure, visible);
             format!("these pairs find a change of {visible} or more; for less, {more}")
         }
     }
@@ -214,8 +229,45 @@ fn floors(trial: &Trial) -> Vec<String> {
 
 /// What equal means; none if no figure is.
 pub(super) fn equal(figures: &[TrialFigure], difference: f64) -> Option<String> {
-    let is_any = figures.iter().any(|figure| figure.finding == TrialFinding::Equal);
-    is_any.then(|| format!("equal: A and B differ by less than {}.", percent(difference)))
+    let mut equal = figures.iter().filter(|figure| figure.finding == TrialFinding::Equal);
+    let (share, other): (Vec<_>, Vec<_>) = equal.by_ref().partition(|figure| is_share(figure));
+    let difference = percent(difference);
+    let points = difference.replace('%', "percentage points");
+    match (other.is_empty(), share.is_empty()) {
+        (true, true) => None,
+        (false, true) => Some(format!("equal: A and B differ by less than {difference}.")),
+        (true, false) => Some(format!("equal: A and B differ by less than {points}.")),
+        (false, false) => Some(format!(
+            "equal: A and B differ by less than {difference}, and shares by less than {points}."
+        )),
+    }
+}
+
+/// True if its changes are differences of fractions.
+fn is_share(figure: &TrialFigure) -> bool {
+    figure.in_unit && figure.unit == Unit::Fraction
+}
+
+/// A change of a figure with its sign: in percent, of shares in percentage points, and of what is 0
+/// in some runs in its unit.
+fn change_words(figure: &TrialFigure, change: f64) -> String {
+    match figure.in_unit {
+        false => signed_percent(change),
+        true if is_share(figure) => format_points(change),
+        true => {
+            let sign = if change < 0.0 { "−" } else { "+" };
+            format!("{sign}{}", in_unit(figure.unit, change.abs()))
+        }
+    }
+}
+
+/// The smallest change that is found.
+pub(super) fn visible_words(figure: &TrialFigure, visible: f64) -> String {
+    let words = match is_share(figure) {
+        true => format_points(visible),
+        false => signed_percent(visible),
+    };
+    words.trim_start_matches('+').to_owned()
 }
 
 fn shown(figure: &TrialFigure, value: Option<f64>) -> String {
@@ -246,7 +298,9 @@ pub(super) fn signed_percent(fraction: f64) -> String {
 }
 
 /// A range of changes: `−1.2 to +3.4 %`.
-fn span([low, high]: [f64; 2]) -> String {
-    let low = signed_percent(low);
-    format!("{} to {}", low.trim_end_matches(" %"), signed_percent(high))
+fn span(figure: &TrialFigure, range: [f64; 2]) -> String {
+    let [low, high] = range.map(|end| change_words(figure, end));
+    let unit = high.rsplit_once(' ').map_or("", |(_, unit)| unit);
+    let low = low.strip_suffix(unit).map_or(&*low, str::trim_end);
+    format!("{low} to {high}")
 }

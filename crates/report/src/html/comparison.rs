@@ -100,6 +100,7 @@ pub fn trial_page(trial: &Trial) -> String {
         p class=(if is_open { "verdict within" } else { "verdict" }) { (first) }
         (words("By how much B differs from A.", &figure_rows(&trial.figures)))
         @for sentence in sentences { p.faint { (sentence) } }
+        @for rule in &trial.rules { p class=(class_of(rule.result)) { (rule_line(rule)) } }
         (section("Pairs"))
         @for (at, figure) in trial.figures.iter().enumerate() { (by_pair(trial, at, figure)) }
         (words("What each pair measured, in order.", &pair_rows(trial)))

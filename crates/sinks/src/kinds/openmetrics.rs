@@ -18,6 +18,7 @@ const FAMILIES: &[Family] = &[
     ("achieved_per_second", "operations per second", |it| Some(it.rate.achieved_per_s)),
     ("keys_per_second", "keys per second", |it| it.rate.keys_per_s),
     ("intended", "operations that were due", |it| Some(it.totals.intended as f64)),
+    ("answered", "answered without an error", |it| Some(it.totals.answered as f64)),
     ("failed", "answered with an error", |it| Some(it.totals.failed as f64)),
     ("timed_out", "without an answer in time", |it| Some(it.totals.timed_out as f64)),
     ("lost", "lost with their connection", |it| Some(it.totals.lost as f64)),
@@ -30,6 +31,9 @@ const FAMILIES: &[Family] = &[
     ("partial", "1 if the run ended early", |it| Some(f64::from(it.partial))),
     ("exit", "the exit code", |it| Some(f64::from(it.exit))),
 ];
+
+/// What the name of a rate ends with.
+const PER_S: &str = "_per_second";
 
 /// The text of one run, or of several steps.
 #[derive(Default)]
@@ -53,11 +57,11 @@ impl OpenMetrics {
 
     /// The whole text. A family without a value is left out.
     pub(super) fn text(&self) -> Vec<u8> {
-        let own = FAMILIES.iter().map(|(name, help, _)| (*name, *help));
-        let figures = FIGURES.iter().map(|figure| (figure.name, figure.label));
+        let own = FAMILIES.iter().map(|(name, help, _)| ((*name).to_owned(), *help));
+        let figures = FIGURES.iter().map(|figure| (figure.member(PER_S), figure.label));
         let gauges = own.chain(figures).map(|(name, help)| (name, help, "gauge"));
-        let response =
-            [("response_seconds", "response time by kind of operation, by percentile", "summary")];
+        let help = "response time by kind of operation, by percentile";
+        let response = [("response_seconds".to_owned(), help, "summary")];
         let mut text = String::new();
         for ((name, help, kind), lines) in gauges.chain(response).zip(&self.families) {
             if !lines.is_empty() {
@@ -87,9 +91,9 @@ impl OpenMetrics {
     }
 
     fn add_load(&mut self, record: &Record, labels: &[(String, String)]) {
-        let own = FAMILIES.iter().map(|(name, _, value)| (*name, value(record)));
-        let figures = FIGURES.iter().map(|figure| (figure.name, figure.of(record).value));
-        let line = |(name, value): (&str, Option<f64>)| sample(name, labels, value);
+        let own = FAMILIES.iter().map(|(name, _, value)| ((*name).to_owned(), value(record)));
+        let figures = FIGURES.iter().map(|it| (it.member(PER_S), it.of(record).value));
+        let line = |(name, value): (String, Option<f64>)| sample(&name, labels, value);
         let mut lines: Vec<String> = own.chain(figures).map(line).collect();
         let of_kind = |(kind, times): (&Kind, &Distribution)| -> String {
             let quantile = |percentile: Percentile| {

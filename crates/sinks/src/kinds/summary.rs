@@ -24,6 +24,7 @@ const COLUMNS: &[Column] = &[
     ("achieved_per_s", |it| number(it.rate.achieved_per_s)),
     ("keys_per_s", |it| given(it.rate.keys_per_s)),
     ("intended", |it| it.totals.intended.to_string()),
+    ("answered", |it| it.totals.answered.to_string()),
     ("unanswered", |it| it.totals.unanswered().to_string()),
     ("bytes_sent", |it| it.totals.bytes_sent.to_string()),
     ("bytes_received", |it| it.totals.bytes_received.to_string()),
@@ -66,9 +67,9 @@ impl<W: Write> SummaryRows<W> {
 
     /// The first line of every file.
     pub fn heading() -> String {
-        let figures = FIGURES.iter().map(|figure| figure.name);
-        let names = COLUMNS.iter().map(|(name, _)| *name).chain(figures).chain(["load"]);
-        names.collect::<Vec<_>>().join(",") + "\n"
+        let figures = FIGURES.iter().map(|figure| figure.member("_per_s"));
+        let names = COLUMNS.iter().map(|(name, _)| (*name).to_owned()).chain(figures);
+        names.chain(["load".to_owned()]).collect::<Vec<_>>().join(",") + "\n"
     }
 }
 

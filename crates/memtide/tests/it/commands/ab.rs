@@ -10,6 +10,11 @@ fn trial(path: &Path) -> Trial {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
+/// The exit code of a trial without a rule: a busy machine can spoil all of its pairs.
+fn code(trial: &Trial) -> i32 {
+    i32::from(trial.ended_by == Some(TrialEnd::Lost) || trial.has_lost_all())
+}
+
 pub(crate) fn a_slower_server_is_worse() {
     let quick = Peer::embedded("--behaviour fixed:5ms");
     let slow = Peer::embedded("--behaviour fixed:8ms");
@@ -23,8 +28,9 @@ pub(crate) fn a_slower_server_is_worse() {
         page.display(),
         html.display()
     );
-    let run = Running::start(&line).finish().exits(0);
+    let run = Running::start(&line).finish();
     let trial = trial(&json);
+    let run = run.exits(code(&trial));
     let counted = trial.pairs.len() - trial.left_out();
     // On a busy machine the time can be over before six pairs count.
     if trial.ended_by == Some(TrialEnd::Exact) {
@@ -55,7 +61,8 @@ pub(crate) fn a_slower_server_is_worse() {
 fn a_command_before_a_run_can_fail_and_is_named() {
     let _turn = shared();
     let server = Peer::embedded("");
-    let line = format!("ab {FLAGS} -s {} --at-most 1s", server.name);
+    let json = scratch("commands.json");
+    let line = format!("ab {FLAGS} -s {} --at-most 1s --json {}", server.name, json.display());
     let with = |flag: &str, command: &str| {
         let words = line.split(' ').chain([flag, command]);
         Running::of(program().args(words)).finish()
@@ -63,7 +70,8 @@ fn a_command_before_a_run_can_fail_and_is_named() {
     with("--a-before", "exit 7").complains(1, &["--a-before 'exit 7'", "7"]);
     let marks = scratch("marks");
     let mark = format!("echo mark >> {}", marks.display());
-    let run = with("--b-before", &mark).exits(0);
+    let run = with("--b-before", &mark);
+    let run = run.exits(code(&trial(&json)));
     let count = fs::read_to_string(marks).unwrap().lines().count();
     assert_eq!(count, run.out.matches("\npair ").count(), "{run}");
 }
@@ -105,8 +113,9 @@ fn pairs_have_the_seed_of_the_gaps_that_the_user_sets() {
     let _turn = shared();
     let (server, json) = (Peer::embedded(""), scratch("seeds.json"));
     let own = format!("-s {} --gap-seed 7 --json {}", server.name, json.display());
-    let run = Running::start(&format!("ab {FLAGS} --at-most 100ms {own}")).finish().exits(0);
+    let run = Running::start(&format!("ab {FLAGS} --at-most 100ms {own}")).finish();
     let trial = trial(&json);
+    let run = run.exits(code(&trial));
     assert!(!trial.pairs.is_empty() && trial.pairs.iter().all(|pair| pair.seed == 7), "{run}");
 }
 
@@ -182,6 +191,36 @@ fn a_run_that_ends_a_trial_says_why() {
     let line = format!("ab {FLAGS} --duration 9s -s {} --abort-on all.p50>1ms", server.name);
     let run = Running::start(&line).finish().exits(1);
     assert!(run.err.contains("--abort-on all.p50>1ms ended the run"), "{run}");
+}
+
+/// Errors of 0 % and 27 % had no ratio, and a trial that lost all its pairs ended with 0.
+#[test]
+fn errors_are_compared_as_shares_and_pairs_that_are_all_lost_end_a_trial() {
+    let _turn = shared();
+    let (sound, faulty) = (Peer::embedded(""), Peer::embedded("--fault server-error:27%"));
+    let json = scratch("errors.json");
+    let ab = |figures: &str| {
+        let arms = format!("--a server={} --b server={}", sound.name, faulty.name);
+        let line =
+            format!("ab {FLAGS} {arms} --duration 200ms --floor=off --load-partial {figures}");
+        let run = Running::start(&format!("{line} --json {}", json.display())).finish();
+        (run.exits(1), trial(&json))
+    };
+    let (run, found) = ab("--figures errors --at-most 30s --fail-on errors>+0.1");
+    // On a busy machine pairs do not count.
+    if found.ended_by == Some(TrialEnd::Exact) {
+        let figure = &found.figures[0];
+        assert_eq!((figure.finding, figure.in_unit), (TrialFinding::Worse, true), "{run}");
+        assert!(run.out.contains("fail-on: errors>+0.1 failed for B: +"), "{run}");
+        assert!(run.out.contains(" points"), "{run}");
+    }
+    // No time counts beside so many errors.
+    let (run, found) = ab("--figures all.p50 --at-most 30s");
+    assert!(found.has_lost_all(), "{run}");
+    if found.pairs.iter().all(|pair| pair.cause == found.pairs[0].cause) {
+        assert_eq!((found.pairs.len(), found.ended_by), (5, Some(TrialEnd::Lost)), "{run}");
+        assert!(run.err.contains("five pairs in a row were lost to one cause: B: "), "{run}");
+    }
 }
 
 #[test]

@@ -367,7 +367,9 @@ fn interval(law: &Law<'_>, row: &FigureRow) -> [Option<f64>; 2] {
             let figure = figure.replace('.', "");
             law.truth(&format!("{judged}response.{kind}.{figure}_ci_{end}_ns"))
         }
-        None if row.unit == Unit::PerS => law.truth(&format!("rate.achieved_ci_{end}_per_s")),
+        None if row.name == "rate" && row.unit == Unit::PerS => {
+            law.truth(&format!("rate.achieved_ci_{end}_per_s"))
+        }
         None => None,
     })
 }

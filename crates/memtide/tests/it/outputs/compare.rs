@@ -76,6 +76,10 @@ fn groups_of_records_are_compared_by_their_scatter() {
     assert!(run.out.contains("\nfail-on: all.p50>+1000000000000% "), "{run}");
     let json = fs::read_to_string(folder.join("c.json")).unwrap();
     let read: memtide_record::compare::Groups = serde_json::from_str(&json).unwrap();
+    // One group was measured after the other.
+    let words = run.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("cannot be told from the server's"), "{run}");
+    assert_eq!((read.drift, read.are_apart()), (0.05, true), "{run}");
     // Where memtide and its server share a CPU, no run counts, and the rule's figure is missing.
     let code = if read.left_out.is_empty() { 0 } else { 1 };
     let run = run.exits(code);
@@ -92,6 +96,10 @@ fn groups_of_records_are_compared_by_their_scatter() {
     twice.complains(2, &["'a1.json' and 'a1.json' hold the same run"]);
     let alone = run_in(&folder, "compare a1.json b1.json --figures rate");
     alone.complains(2, &["--figures is about two groups"]);
+    let alone = run_in(&folder, "compare a1.json b1.json --drift 1%");
+    alone.complains(2, &["--drift is about two groups"]);
+    let wide = run_in(&folder, &format!("compare --drift 101% {groups}"));
+    wide.complains(2, &["--drift", "101%"]);
 }
 
 #[test]

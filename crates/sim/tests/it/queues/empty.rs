@@ -1,9 +1,9 @@
-//! The share of time in which nothing was in flight: to the nanosecond what the operations
-//! themselves say, and for a queue what theory says.
+//! The share of time in which nothing was in flight, to the nanosecond what the operations
+//! themselves say, and for a queue what theory says; and the rate of answers.
 
 use crate::harness::{World, fields};
-use memtide_record::Record;
 use memtide_record::compare::FIGURES;
+use memtide_record::{RateRecord, Record};
 use memtide_world::driver::Sample;
 
 /// The figure of a record.
@@ -42,6 +42,9 @@ fn the_time_with_nothing_in_flight_is_that_between_operations() {
             let begins = made.samples[0].begun + made.plan.window.warmup;
             let covered = covered_ns(&made.record, &made.samples, begins.ns());
             assert_eq!(made.record.totals.in_flight_ns, covered, "{words}, seed {seed}");
+            let ends = begins.ns() + made.record.window_ns;
+            let came = made.samples.iter().filter(|sample| sample.received.ns() < ends).count();
+            assert_eq!(made.record.answered_in_window, Some(came as u64), "{words}, seed {seed}");
             assert!((0.01..0.99).contains(&share(&made.record)), "{words}, seed {seed}");
         }
     }
@@ -58,6 +61,20 @@ fn a_queue_is_empty_as_often_as_its_utilisation_says() {
     let (mean, error) = crate::harness::mean_and_error(&shares);
     // M/M/1 with utilisation 0.7.
     assert!((mean - 0.3).abs() < 4.0 * error, "{mean} ± {error}");
+}
+
+/// All that it was sent is answered in the end, by far after the window.
+#[test]
+fn a_server_answers_as_often_as_it_can_and_not_as_often_as_it_is_asked() {
+    let words = "rate=400 arrival=fixed warmup=1s duration=1s timeout=60s threads=1 connections=4 depth=500";
+    let world = World::new(&fields(words)).behaviour("queue:1,fixed:10ms");
+    let record = world.rehearse().record;
+    assert_eq!((record.totals.answered, record.rate.achieved_per_s), (400, 400.0));
+    assert_eq!((record.answered_in_window, record.rate.answered_per_s), (Some(100), Some(100.0)));
+    record.check_rate().unwrap();
+    let wrong = RateRecord { answered_per_s: Some(400.0), ..record.rate.clone() };
+    let why = Record { rate: wrong, ..record }.check_rate().unwrap_err();
+    assert_eq!(why, "100 operations a second were answered, not 400");
 }
 
 #[test]

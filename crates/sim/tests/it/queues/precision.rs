@@ -33,6 +33,8 @@ fn every_worker_closes_the_window_at_the_commanded_instant() {
         let record = &came.record;
         assert!(reached(record));
         assert!(record.widths().all(|(_, width)| width <= 1.0));
+        let answered = record.rate.answered_per_s.expect("the window is whole");
+        assert!((answered / record.rate.achieved_per_s - 1.0).abs() < 0.02, "{answered}");
         let (open, close) = (record.plan.warmup_s, record.plan.warmup_s + record.measured_s);
         assert!((5.15..5.4).contains(&record.measured_s), "{}", record.measured_s);
         assert_eq!(record.plan.duration_s, Some(record.measured_s));

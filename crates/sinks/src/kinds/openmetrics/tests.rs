@@ -6,7 +6,7 @@ fn run() -> Record {
     let mut record = Record { measured_s: 2.5, ..Record::default() };
     record.totals.answered = 25_000;
     record.tags.insert("why-not".to_owned(), "a \"b\"\\".to_owned());
-    record.rate.achieved_per_s = f64::NAN;
+    record.rate.answered_per_s = Some(9_999.5);
     let mut times = Distribution { count: 2_000, ..Distribution::default() };
     times.set_percentile(Percentile::P50, Ok(88_000));
     record.response.insert(Kind::All, times);
@@ -25,11 +25,12 @@ fn a_run_is_gauges_with_its_tags() {
         "# TYPE memtide_answered gauge".to_owned(),
         format!("memtide_measured_seconds{{{tag}}} 2.5"),
         format!("memtide_answered{{{tag}}} 25000"),
+        format!("memtide_answered_per_second{{{tag}}} 9999.5"),
         format!("memtide_response_seconds{{{tag},op=\"all\",quantile=\"0.5\"}} 0.000088"),
     ] {
         assert!(text.lines().any(|it| it == line), "{line}: {text}");
     }
-    assert!(!text.contains("achieved_per_second"), "what is not known has no line: {text}");
+    assert!(!text.contains("keys_per_second"), "what is not known has no line: {text}");
     assert!(text.ends_with("\n# EOF\n"), "{text}");
 }
 
