@@ -328,8 +328,6 @@ fn judge<W: Observer>(
         workers().map(|worker| doctor::still_share(plan, worker, record.measured_s)).collect();
     let stopped = workers().map(|worker| worker.stopped).max().unwrap_or(Span::ZERO);
     let longest = workers().map(|worker| worker.stopped_longest).max().unwrap_or(Span::ZERO);
-    let (began, _) = ended.window(plan);
-    let stopped_s = ended.stopped.since(began).as_s_f64();
     let findings = Findings {
         plan,
         measured_s: record.measured_s,
@@ -343,7 +341,7 @@ fn judge<W: Observer>(
             connections: totals.churn.as_deref().map(churn::measured),
             allowed: material.scenario.errors_allowed(),
             gone: &upsets::gone(record),
-            missed: upsets::missed(record, material.survey, stopped_s),
+            missed: upsets::missed(record),
             several_servers: record.servers.len() > 1,
             refusal: ended.workers.iter().find_map(|worker| worker.refusal),
             servers_lost: matches!(ended.loss, Some(Loss::Servers | Loss::Silence)),

@@ -35,8 +35,8 @@ pub use plan::{
 };
 pub use second::{HostSecond, SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 pub use server::{
-    ExpectedCounter, ExpectedCounters, Figure, Outage, Reconnects, ServerCounters, ServerLoad,
-    ServerRecord, ServerReport, ServerTotals,
+    ExpectedCounter, ExpectedCounters, Figure, GONE_MS_MIN, Outage, Reconnects, ServerCounters,
+    ServerLoad, ServerRecord, ServerReport, ServerTotals,
 };
 pub use shard::{
     AgentRecord, AlignedBy, AlignmentRecord, ClockRecord, MissingRecord, ReferenceClock,
@@ -595,11 +595,12 @@ impl Record {
         let missed = self.goals.iter().any(|goal| goal.result != GoalResult::Met);
         let wrong = self.phases.verification().wrong() > 0;
         let none_opened = self.churn.as_ref().is_some_and(ChurnRecord::none_opened);
+        let lost = self.lost_servers().next().is_some();
         let exit = match self.ended_by {
             EndedBy::ServersLost | EndedBy::ConnectionLost => Exit::Unreachable,
             EndedBy::Interrupted => Exit::Interrupted,
             EndedBy::Aborted => Exit::Failed,
-            EndedBy::Duration | EndedBy::Operations if none_opened => Exit::Unreachable,
+            EndedBy::Duration | EndedBy::Operations if none_opened || lost => Exit::Unreachable,
             _ if missed || wrong || self.missing.is_some() => Exit::Failed,
             EndedBy::Duration | EndedBy::Operations | EndedBy::NotRun => Exit::Done,
         };

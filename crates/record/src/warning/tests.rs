@@ -45,6 +45,7 @@ fn every_warning() -> Vec<Warning> {
         Warning::Upset(Upset::Gone {
             server: server(),
             when: vec![(-0.5, Some(1.0)), (3.0, None)],
+            is_lost: true,
         }),
         Warning::Upset(Upset::Restarted { server: server() }),
         Warning::Upset(Upset::Flushed { server: server(), count: 2 }),
@@ -130,6 +131,7 @@ fn figures_are_in_the_sentence() {
     let gone = Warning::Upset(Upset::Gone {
         server: "a:1".to_owned(),
         when: vec![(-0.5, Some(1.0)), (2.0, Some(2.25)), (3.0, Some(4.0)), (5.0, None)],
+        is_lost: false,
     });
     assert_eq!(
         gone.message(),

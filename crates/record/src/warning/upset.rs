@@ -12,6 +12,8 @@ pub enum Upset {
         server: String,
         /// Outages, in seconds after the measured window began: from, and until if it came back.
         when: Vec<(f64, Option<f64>)>,
+        /// True if it did not come back until the measured window ended.
+        is_lost: bool,
     },
     /// A server was restarted during the run.
     Restarted {
@@ -52,7 +54,10 @@ impl Upset {
     /// The problem, with its figures: a sentence without its full stop.
     pub(super) fn message(&self) -> String {
         match self {
-            Self::Gone { server, when } => format!("{server} was gone {}", stretches(when)),
+            Self::Gone { server, when, is_lost } => {
+                let lost = if *is_lost { ", and is lost" } else { "" };
+                format!("{server} was gone {}{lost}", stretches(when))
+            }
             Self::Restarted { server } => {
                 format!("{server} was restarted during the run and lost its items")
             }
