@@ -483,7 +483,7 @@ fn cpu_taken(from: &str, share: f64, by: Option<&ProgramCpu>) -> String {
     format!("{from} waited {share} of the time for a CPU that other threads used{who}")
 }
 
-fn busiest_words(ProgramCpu { name, id, cpus }: &ProgramCpu) -> String {
+fn busiest_words(ProgramCpu { name, id, cpus, .. }: &ProgramCpu) -> String {
     format!("; the busiest other program was '{name}' (process {id}, {cpus:.2} CPUs)")
 }
 

@@ -2,6 +2,7 @@
 
 mod churn;
 mod returns;
+mod silence;
 mod slicing;
 mod upsets;
 mod wrong_values;
@@ -255,7 +256,7 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
         keys_per_s: (plan.unit == RateUnit::Keys).then(|| keys_per_s(record, ended.measured())),
         ..RateRecord::of(&record.sent_once(), |count| per_second(count, length))
     };
-    record.servers = servers(totals, (plan, survey), record, began);
+    record.servers = servers(ended, (plan, survey), record, began);
     record.churn = churn::record(ended, plan, &record.phases);
     record.client = client(ended, plan, (record.client.rss_max_bytes, length));
     record.derive();
@@ -354,12 +355,14 @@ fn judge<W: Observer>(
         busy: &record.client.worker_busy,
         stolen: machine.and_then(|cpu| cpu.stolen),
         throttled,
+        worker_cpus: &material.lowered.placement.workers,
         beside: machine.and_then(|cpu| cpu.beside.as_ref()),
         server: machine.and_then(|cpu| cpu.server.as_ref()),
         shared_cpus: material.lowered.placement.shared,
         agreement: &material.agreement,
     };
-    let checks = doctor::examine(&findings);
+    let mut checks = doctor::examine(&findings);
+    checks.extend(doctor::is_closed(&findings).then(|| record.silence_check()).flatten());
     warnings.extend(doctor::warnings(&findings, &checks));
     warnings.extend(measurement_warnings(record, ended, material));
     record.believable = Believable::from_checks(checks);
@@ -438,11 +441,14 @@ fn target(plan: &Plan, ended: &Ended) -> Option<f64> {
 
 /// A row for each server, named once or more.
 fn servers(
-    totals: &TallySum,
+    ended: &Ended,
     (plan, survey): (&Plan, &Survey),
     record: &Record,
     began: &Began,
 ) -> Vec<ServerRecord> {
+    let (totals, window) = (&ended.totals, ended.window(plan));
+    let stopped = ended.workers.iter().map(|worker| worker.stopped_longest).max();
+    let stopped = stopped.unwrap_or(Span::ZERO);
     let row = |server: &memtide_world::ServerPlan| {
         let number = plan.servers.iter().position(|one| std::ptr::eq(one, server));
         let number = number.expect("it is one of the plan's");
@@ -483,6 +489,7 @@ fn servers(
             late: Some((&late).into()),
             reconnects,
             outages,
+            silence: silence::silence((totals, plan), is_it, window, stopped),
             ..ServerRecord::default()
         }
     };
@@ -524,6 +531,7 @@ fn measurement_warnings<W: Observer>(
     }
     warnings.extend(churn::warnings(ended));
     warnings.extend(upsets::away(record));
+    warnings.extend(record.silences());
     warnings.extend(upsets::hits(record, material));
     if record.plan.warmup_end == WarmupEnd::Unsteady {
         warnings.push(Warning::UnsteadyWarmup { length_s: record.plan.warmup_s });

@@ -155,8 +155,8 @@ fn a_server_that_one_of_the_runs_lost_for_good_is_lost() {
         let server = ServerRecord { name: "a:1".to_owned(), outages, ..ServerRecord::default() };
         Record { servers: vec![server], ..run(0, 10) }
     };
-    assert_eq!(same(&[run(0, 10), with(Some(5_000))]).exit, 0);
-    assert_eq!(same(&[run(0, 10), with(None)]).exit, 3);
+    assert_eq!(same(&[run(1, 10), with(Some(5_000))]).exit, 0);
+    assert_eq!(same(&[run(1, 10), with(None)]).exit, 3);
 }
 
 #[test]

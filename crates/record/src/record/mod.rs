@@ -12,6 +12,7 @@ mod measured;
 mod plan;
 mod second;
 mod server;
+mod silence;
 mod shard;
 
 pub use churn::{ChurnCounts, ChurnRecord};
@@ -42,6 +43,7 @@ pub use shard::{
     AgentRecord, AlignedBy, AlignmentRecord, ClockRecord, MissingRecord, ReferenceClock,
     ShardRecord, ShareRecord, ShareRows, ShareStart,
 };
+pub use silence::{Rhythm, ServerSilence, SilentTime};
 
 use crate::exit::Exit;
 use memtide_base::choice::RateUnit;
@@ -501,6 +503,20 @@ pub struct ProgramCpu {
     pub id: u32,
     /// Its CPU time as a number of CPUs: 1 if it kept one busy all the time.
     pub cpus: f64,
+    /// The CPUs that its threads may use; empty if unknown. Not in the record.
+    #[serde(skip)]
+    pub allowed: Vec<usize>,
+    /// True if it is one of the servers that are measured. Not in the record.
+    #[serde(skip)]
+    pub is_server: bool,
+}
+
+impl ProgramCpu {
+    /// True if it may run on one of `cpus`, or if one of the two is unknown.
+    pub fn may_use(&self, cpus: &[usize]) -> bool {
+        let is_unknown = self.allowed.is_empty() || cpus.is_empty();
+        is_unknown || self.allowed.iter().any(|cpu| cpus.contains(cpu))
+    }
 }
 
 /// The instant at which a load with this window and warm-up began, in ns since 1970.

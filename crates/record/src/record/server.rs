@@ -9,6 +9,7 @@ pub use report::ServerReport;
 use super::Record;
 use super::count::{ConnectionCounts, DatagramCounts, Totals, VerificationCounts, add};
 use super::distribution::{Distribution, Lateness};
+use super::silence::ServerSilence;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,10 @@ pub struct ServerRecord {
     /// without overlap; absent if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<Outage>,
+    /// Times in the measured window without a reply from it, while operations were in flight;
+    /// absent if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silence: Option<ServerSilence>,
 }
 
 /// A count of one server, or unknown.

@@ -16,13 +16,18 @@ fn every_warning() -> Vec<Warning> {
         Warning::CpuTaken {
             worker: 2,
             share: 0.31,
-            by: Some(ProgramCpu { name: "yes".to_owned(), id: 77, cpus: 0.98 }),
+            by: Some(ProgramCpu {
+                name: "yes".to_owned(),
+                id: 77,
+                cpus: 0.98,
+                ..ProgramCpu::default()
+            }),
             by_server: false,
         },
         Warning::ServerCpuTaken {
             server: None,
             share: 0.42,
-            by: ProgramCpu { name: "sh".to_owned(), id: 78, cpus: 0.97 },
+            by: ProgramCpu { name: "sh".to_owned(), id: 78, cpus: 0.97, ..ProgramCpu::default() },
         },
         Warning::CpuThrottled { share: 0.4 },
         Warning::ClientSaturated { worker: 1, busy: 0.87 },
@@ -46,6 +51,13 @@ fn every_warning() -> Vec<Warning> {
             server: server(),
             when: vec![(-0.5, Some(1.0)), (3.0, None)],
             is_lost: true,
+        }),
+        Warning::Upset(Upset::Silent {
+            server: server(),
+            silent_s: 6.0,
+            measured_s: 12.0,
+            when: vec![(3.0, Some(9.0))],
+            rhythm: None,
         }),
         Warning::Upset(Upset::Restarted { server: server() }),
         Warning::Upset(Upset::Flushed { server: server(), count: 2 }),

@@ -15,6 +15,7 @@ mod fleets;
 mod pauses;
 mod replay;
 mod shares;
+mod silence;
 mod steps;
 mod tls;
 #[path = "harness/prelude.rs"]
