@@ -55,8 +55,9 @@ fn an_open_loop_notices_it_and_has_measured_it() {
 
 #[test]
 fn of_two_servers_the_silent_one_is_named() {
-    let mut world = stopped(&[("rate", "0"), ("threads", "2"), ("server", "a,b")]);
-    world.servers.push(ServerProfile::default());
+    let mut world = stopped(&[("rate", "0"), ("threads", "2")]);
+    world.servers.push(world.servers[0].clone());
+    world.servers[1].behaviour = "fixed:10ms".parse().expect("a behaviour");
     let record = world.rehearse().record;
     let warnings = silent(&record);
     let name = &record.servers[0].name;
@@ -65,7 +66,7 @@ fn of_two_servers_the_silent_one_is_named() {
 
 #[test]
 fn stalls_with_a_rhythm_are_said_as_such() {
-    let world = stopped(&[("rate", "0")]).behaviour("fixed:10ms+pause:2s,300ms");
+    let world = stopped(&[("rate", "0")]).behaviour("fixed:10ms+pause:2s,290ms");
     let record = world.rehearse().record;
     let warnings = silent(&record);
     let rhythm = "stalled 5 times for 300 ms, every 2.0 s: it was silent for 1.5 of 12.0 s";
@@ -106,8 +107,8 @@ fn quiet(seed: u64) -> World {
     let mut draw = Random::new(seed);
     let mut word = |choices: &[&'static str]| choices[draw.below(choices.len() as u64) as usize];
     let load = word(&[
-        "rate=0 pause=1s connections=1",
-        "rate=0 pause=300ms connections=4",
+        "rate=0 pause-after-reply=1s connections=1",
+        "rate=0 pause-after-reply=300ms connections=4",
         "rate=0 connections=2",
         "rate=0 calls=3 connections=2",
         "rate=0 calls=5 connection-rate=4",
