@@ -6,13 +6,13 @@
 
 mod cell;
 
+use crate::absence::silence::{ReplyTimes, Silences, SilentStretch};
 use crate::absence::{Absence, Absences};
 use crate::churn::Churn;
 use crate::counter::{Counters, KINDS_MAX, summed};
 use crate::histogram::{Histogram, Tallying};
 use crate::mismatch::{Mismatch, Mismatches};
 use crate::series::Series;
-use crate::silence::{ReplyTimes, Silences, SilentStretch};
 use crate::slices::{SLICES_KEPT, SliceSet};
 use crate::times::{Lateness, Shape, Times};
 use cell::Cells;

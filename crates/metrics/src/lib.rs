@@ -13,7 +13,6 @@ pub mod summary;
 pub mod churn;
 pub mod mismatch;
 pub mod absence;
-pub mod silence;
 pub mod counter;
 pub mod table;
 pub mod histogram;

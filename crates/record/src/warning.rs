@@ -3,6 +3,7 @@
 //! Each warning has a code for programs, a sentence for people, and a remedy; its figures are
 //! fields, so no warning can be raised without them.
 
+mod silence;
 mod shortfall;
 mod upset;
 mod words;

@@ -4,7 +4,7 @@
 use super::Recorder;
 use memtide_base::{Instant, ServerId, Span, Table};
 use memtide_metrics::Tally;
-use memtide_metrics::silence::{SILENCE_MIN, SilentStretch};
+use memtide_metrics::absence::silence::{SILENCE_MIN, SilentStretch};
 use memtide_world::driver::Driver;
 use memtide_world::plan::{Plan, Transport};
 

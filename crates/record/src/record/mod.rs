@@ -12,7 +12,6 @@ mod measured;
 mod plan;
 mod second;
 mod server;
-mod silence;
 mod shard;
 
 pub use churn::{ChurnCounts, ChurnRecord};
@@ -36,14 +35,14 @@ pub use plan::{
 };
 pub use second::{HostSecond, SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 pub use server::{
-    ExpectedCounter, ExpectedCounters, Figure, GONE_MS_MIN, Outage, Reconnects, ServerCounters,
-    ServerLoad, ServerRecord, ServerReport, ServerTotals,
+    ExpectedCounter, ExpectedCounters, Figure, GONE_MS_MIN, Outage, Reconnects, Rhythm,
+    ServerCounters, ServerLoad, ServerRecord, ServerReport, ServerSilence, ServerTotals,
+    SilentTime,
 };
 pub use shard::{
     AgentRecord, AlignedBy, AlignmentRecord, ClockRecord, MissingRecord, ReferenceClock,
     ShardRecord, ShareRecord, ShareRows, ShareStart,
 };
-pub use silence::{Rhythm, ServerSilence, SilentTime};
 
 use crate::exit::Exit;
 use memtide_base::choice::RateUnit;

@@ -3,13 +3,14 @@
 //! A server's own figures are stored as received; their meaning is up to the server.
 
 mod report;
+mod silence;
 
 pub use report::ServerReport;
+pub use silence::{Rhythm, ServerSilence, SilentTime};
 
 use super::Record;
 use super::count::{ConnectionCounts, DatagramCounts, Totals, VerificationCounts, add};
 use super::distribution::{Distribution, Lateness};
-use super::silence::ServerSilence;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,7 @@
 
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::TallySum;
-use memtide_metrics::silence::{ReplyTimes, SILENCE_MIN, SilentStretch};
+use memtide_metrics::absence::silence::{ReplyTimes, SILENCE_MIN, SilentStretch};
 use memtide_record::{ServerSilence, SilentTime};
 use memtide_world::Plan;
 

@@ -1,5 +1,7 @@
 //! Servers with faults: every operation and every fault is counted.
 
+mod silence;
+
 use crate::prelude::*;
 use memtide_record::ServerTotals;
 use memtide_record::steps::StepsEnd;

@@ -15,7 +15,6 @@ mod fleets;
 mod pauses;
 mod replay;
 mod shares;
-mod silence;
 mod steps;
 mod tls;
 #[path = "harness/prelude.rs"]

@@ -1,9 +1,6 @@
 //! Times in which a server sent no reply although operations were in flight to it: which of them
 //! count, what several processes have in common, and whether they come at regular intervals.
 
-use super::Record;
-use super::judgement::{Check, CheckKind, CheckResult};
-use crate::warning::{Upset, Warning};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,8 +9,6 @@ use serde::{Deserialize, Serialize};
 const REPLY_TIMES: u64 = 20;
 /// … and after this time at the earliest, in ns.
 const SILENT_NS_MIN: u64 = 100_000_000;
-/// Above this fraction of time, the silences of a closed loop hide what p99.9 should show.
-const HIDDEN_MAX: f64 = 0.001;
 /// The fewest stalls that can show a rhythm.
 const STALLS_MIN: usize = 4;
 /// The largest coefficient of variation of the times between stalls that have a rhythm.
@@ -81,12 +76,12 @@ impl ServerSilence {
     }
 
     /// Total time in seconds.
-    pub fn total_s(&self) -> f64 {
+    pub(crate) fn total_s(&self) -> f64 {
         self.times.iter().map(|time| time.length_ns() as f64 / 1e9).sum()
     }
 
     /// The rhythm of the stalls, if they have one.
-    pub fn rhythm(&self) -> Option<Rhythm> {
+    pub(crate) fn rhythm(&self) -> Option<Rhythm> {
         let starts_s = self.times.iter().map(|time| time.from_ns as f64 / 1e9);
         let gaps_s: Vec<f64> =
             starts_s.clone().zip(starts_s.skip(1)).map(|(one, next)| next - one).collect();
@@ -104,57 +99,3 @@ impl ServerSilence {
         (variation < VARIATION_MAX).then_some(rhythm)
     }
 }
-
-impl Record {
-    /// A warning for each server that was silent.
-    pub fn silences(&self) -> Vec<Warning> {
-        let silent = self.servers.iter().filter_map(|server| {
-            // Of several processes the longest reply time counts.
-            let all = server.silence.clone()?;
-            Some((&server.name, ServerSilence::of(all.reply_ns, all.times)?))
-        });
-        let warning = |(name, silence): (&String, ServerSilence)| {
-            let at_s = |ns: u64| ns as f64 / 1e9;
-            let time = |time: &SilentTime| (at_s(time.from_ns), Some(at_s(time.until_ns)));
-            Warning::Upset(Upset::Silent {
-                server: name.clone(),
-                silent_s: silence.total_s(),
-                measured_s: self.measured_s,
-                when: silence.times.iter().map(time).collect(),
-                rhythm: silence.rhythm(),
-            })
-        };
-        silent.map(warning).collect()
-    }
-
-    /// The check of a closed loop whose servers were silent: it sends nothing meanwhile, so that
-    /// its percentiles leave this time out. None if no server was silent for long enough to matter.
-    ///
-    /// Cause: `silence`: a server sent no reply for a while, and a closed loop did not send
-    /// meanwhile.
-    ///
-    /// To do: Find out what stopped the server; with `--rate`, operations that are due meanwhile
-    /// are measured too.
-    pub fn silence_check(&self) -> Option<Check> {
-        let warnings = self.silences();
-        let longest = warnings.iter().filter_map(|warning| match warning {
-            Warning::Upset(Upset::Silent { silent_s, .. }) => Some(silent_s / self.measured_s),
-            _ => None,
-        });
-        let measured = longest.reduce(f64::max).filter(|share| *share > HIDDEN_MAX)?;
-        let clauses: Vec<String> = warnings.iter().map(Warning::message).collect();
-        Some(Check {
-            code: CheckKind::Silence,
-            result: CheckResult::Failed,
-            message: format!(
-                "{}; a closed loop does not send meanwhile, so the times leave this out",
-                clauses.join("; ")
-            ),
-            measured: Some(measured),
-            allowed: Some(HIDDEN_MAX),
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests;
