@@ -5,6 +5,7 @@ mod alike;
 mod asked;
 mod churn;
 mod lateness;
+mod silence;
 
 use crate::connection::{Ending, InFlight, InFlightStage};
 use crate::dialect::Marks;
@@ -23,6 +24,7 @@ use memtide_metrics::{
 use memtide_workload::{Action, OpKind};
 use memtide_world::driver::{Closed, Handshake, Refusal, Sample};
 use memtide_world::plan::{Plan, Window, WindowCommands, segment, slot};
+use silence::SilenceLooks;
 
 const _: () = assert!(OpKind::COUNT <= KINDS_MAX, "each kind has its counters");
 
@@ -60,6 +62,7 @@ pub(crate) struct Recorder {
     woken: Instant,
     lateness: Latenesses,
     pub(crate) looks: Looks,
+    pub(crate) silences: SilenceLooks,
     /// The first error line that a server answered with.
     pub(crate) refusal: Option<Refusal>,
     /// If nothing is sent after the window's end: the instant until which operations in flight were
@@ -99,6 +102,7 @@ impl Recorder {
             woken: Instant::ZERO,
             lateness: Latenesses::new(plan.servers.len()),
             looks: Looks::new(),
+            silences: SilenceLooks::new(plan),
             refusal: None,
             awaited_until: Instant::NEVER,
             window: plan.window,
@@ -429,6 +433,9 @@ impl Recorder {
                 misses: found.misses as u32,
             },
         );
+        if let Some((server, _)) = place {
+            self.silences.replied(server, received.since(entry.sent));
+        }
         let times = &mut self.tally.times;
         if let Some(histogram) = times.servers.get_mut(server) {
             histogram.record_many(response.ns(), u64::from(count));

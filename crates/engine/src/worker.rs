@@ -246,6 +246,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.follow_window(woken);
         let wait = (self.idle.waits_from, until);
         self.recorder.looks.wait_ends(&self.driver, wait, woken);
+        if self.recorder.silences.is_due(woken) {
+            self.recorder.look_for_silence(&self.driver, (self.idle.waits_from, woken));
+        }
         let idle_until = woken.min(until);
         self.account_wait(idle_until, woken);
         let completed = self.take_completions(woken);

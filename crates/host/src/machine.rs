@@ -11,7 +11,7 @@ mod second;
 pub use group::ControlGroups;
 pub(crate) use kept::Kept;
 pub use local_server::LocalServer;
-pub use programs::{Program, Programs};
+pub use programs::{Program, Programs, cpus_of};
 pub use second::{MachineSecond, SecondReader};
 pub use secrecy::hide_process;
 

@@ -11,6 +11,9 @@ use memtide_record::{
 };
 use std::collections::BTreeSet;
 
+/// The warning of a share about a silent server, which only all shares together can judge.
+const SILENT: &str = "server_silent";
+
 /// Judges a merged record: verdict, warnings, goals and exit code. `ran` are the shards that made
 /// their load, of `all`.
 pub(super) fn judge(record: &mut Record, all: &[&ShardRecord], ran: &[&ShardRecord]) {
@@ -34,6 +37,7 @@ pub(super) fn conclude(record: &mut Record, ran: &[&ShardRecord], mut checks: Ve
         checks.retain(|of| of.code != check.code);
         let behind = checks.iter().position(|of| of.code == CheckKind::Shares);
         checks.insert(behind.unwrap_or(checks.len()), check);
+        silences(record, &mut checks);
         record.warnings.retain(|it| !counters::JUDGED_ANEW.contains(&it.code.as_str()));
         record.warnings.extend(warning.iter().map(WarningRecord::from));
     }
@@ -41,6 +45,16 @@ pub(super) fn conclude(record: &mut Record, ran: &[&ShardRecord], mut checks: Ve
     let worst = ran.iter().map(|shard| shard.believable.verdict).max();
     let verdict = worst.unwrap_or(Verdict::No).max(judged.verdict);
     record.believable = Believable { verdict, ..judged };
+}
+
+/// Judges silences anew: those in which no share had a reply. The loop of a share that has this
+/// check is closed.
+fn silences(record: &mut Record, checks: &mut Vec<Check>) {
+    record.warnings.retain(|it| it.code != SILENT);
+    record.warnings.extend(record.silences().iter().map(WarningRecord::from));
+    let before = checks.len();
+    checks.retain(|check| check.code != CheckKind::Silence);
+    checks.extend(record.silence_check().filter(|_| checks.len() < before));
 }
 
 /// The worst result of each check over all shards, with the shard named, in the order of the

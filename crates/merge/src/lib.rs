@@ -172,6 +172,8 @@ fn compose(shards: Vec<ShardRecord>, sums: Sums, shares: Option<Shares>) -> Reco
             shares.seal(&mut record, &windows);
         }
         None => {
+            // Whole runs have no common beginning.
+            record.servers.iter_mut().for_each(|server| server.silence = None);
             record.scenario = agree::scenario(&all);
             record.server = counters::of_runs(&all);
             (record.intervals, record.slices) = rows::over_time(&windows);

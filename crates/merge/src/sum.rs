@@ -6,7 +6,7 @@ use memtide_base::Span;
 use memtide_metrics::Histogram;
 use memtide_record::{
     ChurnRecord, Counts, Distribution, ItemFigures, LagSplit, MessageSizes, Outage, Percentile,
-    Phases, Record, ServerRecord, ServerTotals, Totals, add_counts,
+    Phases, Record, ServerRecord, ServerSilence, ServerTotals, Totals, add_counts,
 };
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
@@ -271,6 +271,8 @@ struct Server {
     totals: Totals,
     /// Above zero for each count that some row did not have.
     unknown: Totals,
+    /// The silences that all rows with connections have in common; none before the first of them.
+    silence: Option<Option<ServerSilence>>,
 }
 
 impl Server {
@@ -286,6 +288,13 @@ impl Server {
         sum.connections = sum.connections.saturating_add(row.connections);
         sum.reconnects.add(&row.reconnects);
         sum.outages.extend(&row.outages);
+        if row.connections > 0 {
+            let common = |all: &ServerSilence| all.common(row.silence.as_ref()?);
+            self.silence = Some(match &self.silence {
+                None => row.silence.clone(),
+                Some(all) => all.as_ref().and_then(common),
+            });
+        }
         if let Some(late) = &row.late {
             sum.late.get_or_insert_default().add(late);
         }
@@ -299,6 +308,7 @@ impl Server {
             name,
             totals: ServerTotals::of(self.totals, &self.unknown),
             outages: Outage::united(sum.outages),
+            silence: self.silence.flatten(),
             ..sum
         }
     }

@@ -1,6 +1,8 @@
 //! Lost connections and their return, and the times in which a worker had no connection to a
 //! server: sums for each server, and the absences one by one in bounded memory.
 
+pub mod silence;
+
 use memtide_base::{Instant, ServerId};
 
 /// A time in which a worker had no connection to a server to which it had been connected before.

@@ -6,6 +6,7 @@
 
 mod cell;
 
+use crate::absence::silence::{ReplyTimes, Silences, SilentStretch};
 use crate::absence::{Absence, Absences};
 use crate::churn::Churn;
 use crate::counter::{Counters, KINDS_MAX, summed};
@@ -23,6 +24,9 @@ use std::ops::AddAssign;
 const TALLY_MISMATCHES_MAX: usize = 1_024;
 /// The number of absences that a worker keeps between two hand-overs.
 const TALLY_ABSENCES_MAX: usize = 64;
+
+/// The number of silences that a worker keeps between two hand-overs.
+const TALLY_SILENCES_MAX: usize = 64;
 
 /// The measurements of one worker since its last hand-over.
 #[derive(Clone, Debug)]
@@ -53,6 +57,8 @@ pub struct Tally {
     pub mismatches: Mismatches,
     /// Lost and returned connections; at most 64 absences are kept between two hand-overs.
     pub absences: Absences,
+    /// Silences of servers; at most 64 are kept between two hand-overs.
+    pub silences: Silences,
     /// Lateness towards each server.
     pub late: Vec<Lateness>,
     /// For each number of outstanding operations, the number of sends that found it on their
@@ -92,6 +98,7 @@ impl AddAssign<&Self> for ByServer {
 /// The memory of the counters of a tally or a run of this shape, in bytes.
 fn counters_bytes(shape: &Shape) -> usize {
     let each = 2 * size_of::<Counters>() + size_of::<ConnectionCounters>() + size_of::<Lateness>();
+    let each = each + size_of::<ReplyTimes>();
     shape.segments * size_of::<Counters>() + shape.servers * each
 }
 
@@ -137,6 +144,7 @@ impl Tally {
             samples_lost: 0,
             mismatches: Mismatches::reserved(TALLY_MISMATCHES_MAX),
             absences: Absences::reserved(shape.servers, TALLY_ABSENCES_MAX),
+            silences: Silences::reserved(shape.servers, TALLY_SILENCES_MAX),
             late: vec![Lateness::default(); shape.servers],
             outstanding: vec![0; shape.depth + 1],
             cells: Cells::new(shape),
@@ -147,6 +155,7 @@ impl Tally {
     pub fn bytes(shape: &Shape) -> u64 {
         let kept = TALLY_MISMATCHES_MAX * size_of::<Mismatch>();
         let kept = kept + TALLY_ABSENCES_MAX * size_of::<Absence>();
+        let kept = kept + TALLY_SILENCES_MAX * size_of::<SilentStretch>();
         let slots = Times::<()>::slotted(shape) * size_of::<Option<Tallying>>();
         let outstanding = (shape.depth + 1) * size_of::<u32>();
         let own = size_of::<Self>() + counters_bytes(shape) + kept + slots + outstanding;
@@ -218,6 +227,7 @@ impl Tally {
         self.samples_lost = 0;
         self.mismatches.clear();
         self.absences.clear();
+        self.silences.clear();
         self.late.fill(Lateness::default());
         self.outstanding.fill(0);
     }
@@ -252,6 +262,8 @@ pub struct TallySum {
     pub mismatches: Mismatches,
     /// Lost and returned connections.
     pub absences: Absences,
+    /// Silences of servers.
+    pub silences: Silences,
     /// Lateness towards each server.
     pub late: Vec<Lateness>,
     /// Rows over time.
@@ -290,6 +302,7 @@ impl TallySum {
             samples_lost: 0,
             mismatches: Mismatches::default(),
             absences: Absences::of_run(shape.servers),
+            silences: Silences::of_run(shape.servers),
             late: vec![Lateness::default(); shape.servers],
             series: Series::new(shape.row_width, shape.rows_max),
             slices: Series::new(shape.slice_width, SLICES_KEPT),
@@ -331,6 +344,7 @@ impl TallySum {
         self.samples_lost += tally.samples_lost;
         self.mismatches.absorb(&tally.mismatches);
         self.absences.absorb(&tally.absences);
+        self.silences.absorb(&tally.silences);
         add_each(&mut self.late, &tally.late);
         for (sum, part) in self.outstanding.iter_mut().zip(&tally.outstanding) {
             *sum += u64::from(*part);

@@ -275,7 +275,7 @@ impl Step {
         let is_shown = |reason: &Reason| match reason.code {
             CheckKind::Errors => is_beyond,
             CheckKind::Rate => is_beyond && (is_missed || self.behind) && !self.spoilt,
-            CheckKind::Answered => is_missed,
+            CheckKind::Answered | CheckKind::Silence => is_missed,
             _ => false,
         };
         self.record.believable.reasons.iter().find(|reason| !is_shown(reason))

@@ -3,6 +3,7 @@
 //! Each warning has a code for programs, a sentence for people, and a remedy; its figures are
 //! fields, so no warning can be raised without them.
 
+mod silence;
 mod shortfall;
 mod upset;
 mod words;
@@ -500,7 +501,7 @@ fn cpu_taken(from: &str, share: f64, by: Option<&ProgramCpu>) -> String {
     format!("{from} waited {share} of the time for a CPU that other threads used{who}")
 }
 
-fn busiest_words(ProgramCpu { name, id, cpus }: &ProgramCpu) -> String {
+fn busiest_words(ProgramCpu { name, id, cpus, .. }: &ProgramCpu) -> String {
     format!("; the busiest other program was '{name}' (process {id}, {cpus:.2} CPUs)")
 }
 

@@ -229,5 +229,6 @@ pub(crate) const fn check_name(code: CheckKind) -> &'static str {
         CheckKind::OwnCpus => "CPUs of the embedded server",
         CheckKind::ServerCounters => "servers' counters",
         CheckKind::Shares => "number of shares",
+        CheckKind::Silence => "silence of the servers",
     }
 }

@@ -115,8 +115,10 @@ fn is_worth_saying(check: &Check, record: &Record) -> bool {
         CheckKind::ServerCounters => &["other_clients", "stats_unavailable"],
         CheckKind::GeneratorP50 | CheckKind::GeneratorP99 => &["too_few_samples"],
         // The check of answers says the first, CPUs are shared only with the embedded server, and
-        // shares are missing in merged records alone.
-        CheckKind::Errors | CheckKind::OwnCpus | CheckKind::Shares => return false,
+        // shares are missing in merged records alone. A silence is never skipped.
+        CheckKind::Errors | CheckKind::OwnCpus | CheckKind::Shares | CheckKind::Silence => {
+            return false;
+        }
         CheckKind::Answered | CheckKind::Rate | CheckKind::WorkerBusy => &[],
     };
     let said = record.warnings.iter().any(|warning| said_by.contains(&warning.code.as_str()));

@@ -241,7 +241,12 @@ pub fn why_failed(record: &Record) -> Option<String> {
     let wrong = record.phases.verification().wrong();
     let values = || (wrong > 0).then(|| format!("{} wrong", counted(wrong, "value")));
     let missing = || missing_shares(record).map(str::to_owned);
-    why_ended(record).or_else(values).or_else(missing)
+    let lost = || {
+        let servers =
+            record.lost_servers().map(|name| format!("server {name}")).collect::<Vec<_>>();
+        (!servers.is_empty()).then(|| format!("{} was lost and did not return", servers.join(", ")))
+    };
+    why_ended(record).or_else(lost).or_else(values).or_else(missing)
 }
 
 /// Reason why a run ended before its scenario was done, if the record has one.

@@ -62,7 +62,9 @@ pub(crate) struct Findings<'a> {
     pub(crate) stolen: Option<f64>,
     /// Fraction of time in which the control group's CPU quota stopped memtide; none without one.
     pub(crate) throttled: Option<f64>,
-    /// The busiest process beside memtide, if it was busy.
+    /// CPU of each worker, or those that all workers share; empty if workers may use any.
+    pub(crate) worker_cpus: &'a [usize],
+    /// The busiest process beside memtide that may use the workers' CPUs, if it was busy.
     pub(crate) beside: Option<&'a ProgramCpu>,
     /// The server on this machine that waited longest for a CPU.
     pub(crate) server: Option<&'a ServerCpu>,
@@ -178,7 +180,7 @@ fn rate_of_connections(churn: &ChurnPlan, counted: Option<(f64, u64)>) -> Check 
 }
 
 /// True if no operation is due by a schedule.
-fn is_closed(findings: &Findings<'_>) -> bool {
+pub(crate) fn is_closed(findings: &Findings<'_>) -> bool {
     match findings.plan.churn() {
         Some(churn) => churn.call_pace.is_none(),
         None => findings.target.is_none(),
@@ -330,7 +332,12 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
     }
     for (worker, &share) in findings.kept.iter().enumerate() {
         if share > kept_max {
-            let (by, by_server) = (findings.beside.cloned(), is_busiest_a_server(findings));
+            let cpus = match findings.worker_cpus {
+                each if each.len() == findings.kept.len() => &each[worker..=worker],
+                shared => shared,
+            };
+            let by = findings.beside.filter(|program| program.may_use(cpus)).cloned();
+            let by_server = by.as_ref().is_some_and(|program| program.is_server);
             warnings.push(Warning::CpuTaken { worker: worker as u32, share, by, by_server });
         }
     }
@@ -341,15 +348,6 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
         }
     }
     warnings
-}
-
-/// True if the busiest program beside memtide is a server that is measured: the busiest one beside
-/// memtide and its servers is another.
-fn is_busiest_a_server(findings: &Findings<'_>) -> bool {
-    let id = |program: &ProgramCpu| program.id;
-    let busiest = findings.beside.map(id);
-    let other = findings.server.map(|server| server.beside.as_ref().map(id));
-    busiest.is_some() && other.is_some_and(|other| other != busiest)
 }
 
 /// The likeliest cause of operations that memtide sent late by `delay`: what keeps workers from
@@ -433,8 +431,10 @@ fn not_idle(worker: &WorkerReport, measured_s: f64) -> f64 {
     if measured_s > 0.0 { (1.0 - part(worker.idle, measured_s)).max(0.0) } else { 0.0 }
 }
 
+/// A thread's time as a fraction of `measured_s`. The last reading may be later than the window's
+/// end, but no time is longer than the window.
 fn part(of: Span, measured_s: f64) -> f64 {
-    if measured_s > 0.0 { of.as_s_f64() / measured_s } else { 0.0 }
+    if measured_s > 0.0 { (of.as_s_f64() / measured_s).min(1.0) } else { 0.0 }
 }
 
 #[cfg(test)]

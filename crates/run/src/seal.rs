@@ -2,6 +2,7 @@
 
 mod churn;
 mod returns;
+mod silence;
 mod slicing;
 mod upsets;
 mod wrong_values;
@@ -262,7 +263,7 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
         keys_per_s: (plan.unit == RateUnit::Keys).then(|| keys_per_s(record, ended.measured())),
         ..RateRecord::of(&record.sent_once(), |count| per_second(count, length))
     };
-    record.servers = servers(totals, (plan, survey), record, began);
+    record.servers = servers(ended, (plan, survey), record, began);
     record.churn = churn::record(ended, plan, &record.phases);
     record.client = client(ended, plan, (record.client.rss_max_bytes, length));
     record.derive();
@@ -339,8 +340,6 @@ fn judge<W: Observer>(
         workers().map(|worker| doctor::still_share(plan, worker, record.measured_s)).collect();
     let stopped = workers().map(|worker| worker.stopped).max().unwrap_or(Span::ZERO);
     let longest = workers().map(|worker| worker.stopped_longest).max().unwrap_or(Span::ZERO);
-    let (began, _) = ended.window(plan);
-    let stopped_s = ended.stopped.since(began).as_s_f64();
     let findings = Findings {
         plan,
         measured_s: record.measured_s,
@@ -354,7 +353,7 @@ fn judge<W: Observer>(
             connections: totals.churn.as_deref().map(churn::measured),
             allowed: material.scenario.errors_allowed(),
             gone: &upsets::gone(record),
-            missed: upsets::missed(record, material.survey, stopped_s),
+            missed: upsets::missed(record),
             several_servers: record.servers.len() > 1,
             refusal: ended.refusal(),
             servers_lost: matches!(ended.loss, Some(Loss::Servers | Loss::Silence)),
@@ -367,12 +366,14 @@ fn judge<W: Observer>(
         busy: &record.client.worker_busy,
         stolen: machine.and_then(|cpu| cpu.stolen),
         throttled,
+        worker_cpus: &material.lowered.placement.workers,
         beside: machine.and_then(|cpu| cpu.beside.as_ref()),
         server: machine.and_then(|cpu| cpu.server.as_ref()),
         shared_cpus: material.lowered.placement.shared,
         agreement: &material.agreement,
     };
-    let checks = doctor::examine(&findings);
+    let mut checks = doctor::examine(&findings);
+    checks.extend(doctor::is_closed(&findings).then(|| record.silence_check()).flatten());
     warnings.extend(doctor::warnings(&findings, &checks));
     warnings.extend(measurement_warnings(record, ended, material));
     record.believable = Believable::from_checks(checks);
@@ -451,11 +452,14 @@ fn target(plan: &Plan, ended: &Ended) -> Option<f64> {
 
 /// A row for each server, named once or more.
 fn servers(
-    totals: &TallySum,
+    ended: &Ended,
     (plan, survey): (&Plan, &Survey),
     record: &Record,
     began: &Began,
 ) -> Vec<ServerRecord> {
+    let (totals, window) = (&ended.totals, ended.window(plan));
+    let stopped = ended.workers.iter().map(|worker| worker.stopped_longest).max();
+    let stopped = stopped.unwrap_or(Span::ZERO);
     let row = |server: &memtide_world::ServerPlan| {
         let number = plan.servers.iter().position(|one| std::ptr::eq(one, server));
         let number = number.expect("it is one of the plan's");
@@ -496,6 +500,7 @@ fn servers(
             late: Some((&late).into()),
             reconnects,
             outages,
+            silence: silence::silence((totals, plan), is_it, window, stopped),
             ..ServerRecord::default()
         }
     };
@@ -537,6 +542,7 @@ fn measurement_warnings<W: Observer>(
     }
     warnings.extend(churn::warnings(ended));
     warnings.extend(upsets::away(record));
+    warnings.extend(record.silences());
     warnings.extend(upsets::hits(record, material));
     if record.plan.warmup_end == WarmupEnd::Unsteady {
         warnings.push(Warning::UnsteadyWarmup { length_s: record.plan.warmup_s });

@@ -108,10 +108,11 @@ pub fn steps(
     let mut lost = Vec::new();
     let mut rest = Span::ZERO;
     let mut looks = Looks::default();
+    let mut server_lost = None;
     let mut decision = course.first();
     let concluded = loop {
         let trial = match decision {
-            Decision::Over => break concluded(course, StepsEnd::Done, None),
+            Decision::Over => break over(course, server_lost),
             Decision::Try(_) if plan.steps_max.is_some_and(|max| number >= max) => {
                 break concluded(course, StepsEnd::StepsMax, None);
             }
@@ -145,6 +146,7 @@ pub fn steps(
             Ok(RunOutcome { record, .. }) => record,
         };
         values_wrong |= record.phases.verification().wrong() > 0;
+        server_lost = record.lost_servers().next().map(str::to_owned);
         rest = rest_after(&record);
         assert!(rest <= REST_MAX, "a rest is bounded");
         let result = result(trial, looks.confidence(trial), plan, &record);
@@ -308,6 +310,18 @@ fn asked(rate: Rate, own: Rate, record: &Record) -> Rate {
 fn served_per_s(record: &Record) -> f64 {
     let until_s = record.answered_until_s.unwrap_or(record.measured_s);
     if until_s > 0.0 { record.totals.answered as f64 / until_s } else { 0.0 }
+}
+
+/// The conclusion of a course that needs no further step. `server_lost` is a server that was gone
+/// at the end of the last step; one that is gone after an earlier step fails the next.
+fn over(course: &dyn Course, server_lost: Option<String>) -> StepsOutcome {
+    match server_lost {
+        None => concluded(course, StepsEnd::Done, None),
+        Some(server) => {
+            let fault = Fault::ServerLost { server };
+            concluded(course, StepsEnd::Failed, Some(fault.into()))
+        }
+    }
 }
 
 fn concluded(course: &dyn Course, ended_by: StepsEnd, failure: Option<Failure>) -> StepsOutcome {

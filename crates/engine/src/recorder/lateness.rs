@@ -80,6 +80,11 @@ impl Latenesses {
         ends.then(|| std::mem::replace(&mut towards.since, Instant::NEVER))
     }
 
+    /// Operations in flight to `server`, also those that timed out and whose answer may come.
+    pub(crate) fn in_flight(&self, server: ServerId) -> u32 {
+        self.towards[server.index()].in_flight
+    }
+
     /// Counts a stretch of lateness that has just ended, of which `length` counts.
     pub(crate) fn ended(&mut self, server: ServerId, length: Span, tally: &mut [Lateness]) {
         let largest = self.towards[server.index()].largest;

@@ -96,7 +96,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     ) {
         self.recorder.received(at, woken);
         let at_connection = &self.connections[connection];
-        let client = at_connection.place.client;
+        let Place { server, client, .. } = at_connection.place;
+        self.recorder.silences.heard(server, at);
         let answered = in_flight_before - at_connection.in_flight();
         let follow_ups = self.outbox.follow_ups.len();
         debug_assert!(follow_ups <= answered, "a second request follows no answer");
@@ -106,7 +107,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             // server.
             let at_connection = &mut self.connections[connection];
             if std::mem::take(&mut at_connection.failures) > 0 {
-                let link = Link { connection, server: at_connection.place.server };
+                let link = Link { connection, server };
                 self.presence.returned(link, at, &mut self.recorder.tally.absences);
             }
             self.presence.disconnected_since = None;
@@ -427,6 +428,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Abandons all operations in flight and closes all connections.
     pub(super) fn finish(&mut self) {
+        self.recorder.end_silences(&self.driver, self.driver.now());
         if self.churn.is_some() {
             self.abandon_connections(self.driver.now());
         }

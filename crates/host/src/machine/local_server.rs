@@ -2,7 +2,7 @@
 //! may see them. Nothing here judges.
 
 use super::pin;
-use super::programs::{PROGRAMS_MAX, numbers};
+use super::programs::{PROGRAMS_MAX, cpus_of, numbers};
 use memtide_base::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -50,8 +50,10 @@ impl LocalServer {
     /// The processors that its threads may use together, ascending; empty if the kernel does not
     /// say.
     pub fn cpus(&self) -> Vec<usize> {
-        let mut all: BTreeSet<usize> = BTreeSet::new();
-        numbers(&format!("/proc/{}/task", self.process)).for_each(|id| all.extend(pin::of(id)));
+        if self.threads.is_empty() {
+            return cpus_of(self.process);
+        }
+        let all: BTreeSet<usize> = self.threads.iter().flat_map(|&id| pin::of(id)).collect();
         all.into_iter().collect()
     }
 

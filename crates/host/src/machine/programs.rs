@@ -1,8 +1,10 @@
 //! The CPU time of the programs of this machine, as far as this user may see them.
 
+use super::pin;
 use memtide_base::Span;
 use rustix::param::clock_ticks_per_second;
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// Programs that are looked at; a machine with more is not worth the time.
@@ -36,19 +38,28 @@ impl Programs {
         Self(all.collect())
     }
 
-    /// The process that used most CPU time since `before`, other than this one and those in
-    /// `without`; none if all slept.
-    pub fn busiest_since(&self, before: &Self, without: &[u32]) -> Option<Program> {
+    /// The process that used most CPU time since `before`, other than this one, of those that
+    /// `may_be` it by their id; none if all slept.
+    pub fn busiest_since(&self, before: &Self, may_be: impl Fn(u32) -> bool) -> Option<Program> {
         let own = std::process::id();
         let since = |program: &Program| {
             let earlier = before.0.get(&program.id).filter(|it| it.began == program.began);
             program.used.saturating_sub(earlier.map_or(Span::ZERO, |earlier| earlier.used))
         };
-        let others =
-            self.0.values().filter(|program| program.id != own && !without.contains(&program.id));
+        let others = self.0.values().filter(|program| program.id != own);
         let each = others.map(|program| Program { used: since(program), ..program.clone() });
-        each.filter(|program| !program.used.is_zero()).max_by_key(|program| program.used)
+        let mut busy: Vec<Program> = each.filter(|program| !program.used.is_zero()).collect();
+        busy.sort_unstable_by_key(|program| Reverse(program.used));
+        busy.into_iter().find(|program| may_be(program.id))
     }
+}
+
+/// The processors that the threads of a process may use together, ascending; empty if the kernel
+/// does not say.
+pub fn cpus_of(process: u32) -> Vec<usize> {
+    let mut all: BTreeSet<usize> = BTreeSet::new();
+    numbers(&format!("/proc/{process}/task")).for_each(|id| all.extend(pin::of(id)));
+    all.into_iter().collect()
 }
 
 /// The names in a folder that are numbers: ids of processes or of threads.

@@ -102,6 +102,8 @@ fn a_server_that_dies_late_makes_no_run_believable_neither_of_a_face() {
         let run = running.finish();
         let record = record_at(&json);
         fs::remove_file(&json).unwrap();
+        // The faces keep the codes of their originals.
+        assert_eq!(run.code == Some(3), line.starts_with("run"), "{line}: {run}");
         assert_ne!(record.believable.verdict, Verdict::Yes, "{line}: {run}");
         assert_eq!(check(&record, CheckKind::Errors).0, CheckResult::Failed, "{line}: {run}");
     }

@@ -10,7 +10,7 @@ use generate::{Generator, run};
 use memtide_base::Random;
 use memtide_record::{
     Aborted, Believable, CheckResult, ChurnCounts, ChurnRecord, Distribution, Figure, GoalResult,
-    LagSplit, LateCause, MachineCpu, MachineRecord, Percentile, PlannedServer, Reconnects,
+    LagSplit, LateCause, MachineCpu, MachineRecord, Outage, Percentile, PlannedServer, Reconnects,
     ServerCounters, ServerRecord, Verdict, Warning, judge,
 };
 use memtide_scenario::{Kind, Scenario};
@@ -168,6 +168,18 @@ fn reconnects_to_a_server_add_up_and_the_longest_absence_is_that_of_any_run() {
     let Reconnects { lost, reconnected, disconnected_ns, disconnected_ns_max } =
         merged.servers[0].reconnects;
     assert_eq!([lost, reconnected, disconnected_ns, disconnected_ns_max], [5, 4, 590, 400]);
+}
+
+/// The merged record ended with 0, because no run had lost all of its servers.
+#[test]
+fn a_server_that_one_of_the_runs_lost_for_good_is_lost() {
+    let with = |until_unix_ms| {
+        let outages = vec![Outage { from_unix_ms: 4_000, until_unix_ms }];
+        let server = ServerRecord { name: "a:1".to_owned(), outages, ..ServerRecord::default() };
+        Record { servers: vec![server], ..run(0, 10) }
+    };
+    assert_eq!(same(&[run(1, 10), with(Some(5_000))]).exit, 0);
+    assert_eq!(same(&[run(1, 10), with(None)]).exit, 3);
 }
 
 #[test]

@@ -124,6 +124,8 @@ pub enum CheckKind {
     ServerCounters,
     /// All shares of the run are present.
     Shares,
+    /// In a closed loop, which does not send meanwhile: no server was silent. Absent if none was.
+    Silence,
 }
 
 /// Result of a check.

@@ -35,8 +35,9 @@ pub use plan::{
 };
 pub use second::{HostSecond, SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 pub use server::{
-    ExpectedCounter, ExpectedCounters, Figure, Outage, Reconnects, ServerCounters, ServerLoad,
-    ServerRecord, ServerReport, ServerTotals,
+    ExpectedCounter, ExpectedCounters, Figure, GONE_MS_MIN, Outage, Reconnects, Rhythm,
+    ServerCounters, ServerLoad, ServerRecord, ServerReport, ServerSilence, ServerTotals,
+    SilentTime,
 };
 pub use shard::{
     AgentRecord, AlignedBy, AlignmentRecord, ClockRecord, MissingRecord, ReferenceClock,
@@ -518,6 +519,20 @@ pub struct ProgramCpu {
     pub id: u32,
     /// Its CPU time as a number of CPUs: 1 if it kept one busy all the time.
     pub cpus: f64,
+    /// The CPUs that its threads may use; empty if unknown. Not in the record.
+    #[serde(skip)]
+    pub allowed: Vec<usize>,
+    /// True if it is one of the servers that are measured. Not in the record.
+    #[serde(skip)]
+    pub is_server: bool,
+}
+
+impl ProgramCpu {
+    /// True if it may run on one of `cpus`, or if one of the two is unknown.
+    pub fn may_use(&self, cpus: &[usize]) -> bool {
+        let is_unknown = self.allowed.is_empty() || cpus.is_empty();
+        is_unknown || self.allowed.iter().any(|cpu| cpus.contains(cpu))
+    }
 }
 
 /// The instant at which a load with this window and warm-up began, in ns since 1970.
@@ -632,11 +647,12 @@ impl Record {
         let missed = self.goals.iter().any(|goal| fails(goal.result));
         let wrong = self.phases.verification().wrong() > 0;
         let none_opened = self.churn.as_ref().is_some_and(ChurnRecord::none_opened);
+        let lost = self.lost_servers().next().is_some();
         let exit = match self.ended_by {
             EndedBy::ServersLost | EndedBy::ConnectionLost => Exit::Unreachable,
             EndedBy::Interrupted => Exit::Interrupted,
             EndedBy::Aborted => Exit::Failed,
-            EndedBy::Duration | EndedBy::Operations if none_opened => Exit::Unreachable,
+            EndedBy::Duration | EndedBy::Operations if none_opened || lost => Exit::Unreachable,
             _ if missed || wrong || self.missing.is_some() => Exit::Failed,
             EndedBy::Duration | EndedBy::Operations | EndedBy::NotRun => Exit::Done,
         };

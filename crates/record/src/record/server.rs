@@ -3,9 +3,12 @@
 //! A server's own figures are stored as received; their meaning is up to the server.
 
 mod report;
+mod silence;
 
 pub use report::ServerReport;
+pub use silence::{Rhythm, ServerSilence, SilentTime};
 
+use super::Record;
 use super::count::{ConnectionCounts, DatagramCounts, Totals, VerificationCounts, add};
 use super::distribution::{Distribution, Lateness};
 #[cfg(test)]
@@ -39,6 +42,10 @@ pub struct ServerRecord {
     /// without overlap; absent if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<Outage>,
+    /// Times in the measured window without a reply from it, while operations were in flight;
+    /// absent if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silence: Option<ServerSilence>,
 }
 
 /// A count of one server, or unknown.
@@ -209,6 +216,28 @@ impl Outage {
             }
         }
         united
+    }
+}
+
+/// Shortest time without a connection, in ms, after which a server counts as gone; below it, only a
+/// connection was lost.
+pub const GONE_MS_MIN: u64 = 100;
+
+impl Record {
+    /// Names of the servers that were lost for good: gone when the measured window ended. A
+    /// connection that is reset just before the end has no time to come back, so that its server
+    /// is lost only if it did not answer after the load, either.
+    pub fn lost_servers(&self) -> impl Iterator<Item = &str> {
+        let start_ns = self.window_start_unix_ns.map_or(0, |start| start.0);
+        let end_ms = ((start_ns + u128::from(self.window_ns)) / 1_000_000) as u64;
+        let is_lost = move |server: &&ServerRecord| {
+            let last = server.outages.last().filter(|away| away.until_unix_ms.is_none());
+            let lasted_ms = last.and_then(|away| end_ms.checked_sub(away.from_unix_ms));
+            let (before, after) = (&self.server.before, &self.server.after);
+            let is_mute = before.contains_key(&server.name) && !after.contains_key(&server.name);
+            lasted_ms.is_some_and(|ms| ms >= GONE_MS_MIN || ms > 0 && is_mute)
+        };
+        self.servers.iter().filter(is_lost).map(|server| server.name.as_str())
     }
 }
 

@@ -16,13 +16,18 @@ fn every_warning() -> Vec<Warning> {
         Warning::CpuTaken {
             worker: 2,
             share: 0.31,
-            by: Some(ProgramCpu { name: "yes".to_owned(), id: 77, cpus: 0.98 }),
+            by: Some(ProgramCpu {
+                name: "yes".to_owned(),
+                id: 77,
+                cpus: 0.98,
+                ..ProgramCpu::default()
+            }),
             by_server: false,
         },
         Warning::ServerCpuTaken {
             server: None,
             share: 0.42,
-            by: ProgramCpu { name: "sh".to_owned(), id: 78, cpus: 0.97 },
+            by: ProgramCpu { name: "sh".to_owned(), id: 78, cpus: 0.97, ..ProgramCpu::default() },
         },
         Warning::CpuThrottled { share: 0.4 },
         Warning::ClientSaturated { worker: 1, busy: 0.87 },
@@ -45,6 +50,14 @@ fn every_warning() -> Vec<Warning> {
         Warning::Upset(Upset::Gone {
             server: server(),
             when: vec![(-0.5, Some(1.0)), (3.0, None)],
+            is_lost: true,
+        }),
+        Warning::Upset(Upset::Silent {
+            server: server(),
+            silent_s: 6.0,
+            measured_s: 12.0,
+            when: vec![(3.0, Some(9.0))],
+            rhythm: None,
         }),
         Warning::Upset(Upset::Restarted { server: server() }),
         Warning::Upset(Upset::Flushed { server: server(), count: 2 }),
@@ -130,6 +143,7 @@ fn figures_are_in_the_sentence() {
     let gone = Warning::Upset(Upset::Gone {
         server: "a:1".to_owned(),
         when: vec![(-0.5, Some(1.0)), (2.0, Some(2.25)), (3.0, Some(4.0)), (5.0, None)],
+        is_lost: false,
     });
     assert_eq!(
         gone.message(),

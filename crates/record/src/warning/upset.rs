@@ -1,5 +1,6 @@
 //! Unexpected states of servers: gone, restarted, flushed, or without the keys.
 
+use crate::record::Rhythm;
 use memtide_base::{Span, units};
 
 /// A server was gone, restarted or emptied. Instants are in seconds after the measured window
@@ -12,6 +13,21 @@ pub enum Upset {
         server: String,
         /// Outages, in seconds after the measured window began: from, and until if it came back.
         when: Vec<(f64, Option<f64>)>,
+        /// True if it did not come back until the measured window ended.
+        is_lost: bool,
+    },
+    /// No reply came from a server for a while, although operations were in flight.
+    Silent {
+        /// Name of the server.
+        server: String,
+        /// Total time without a reply, in seconds.
+        silent_s: f64,
+        /// Length of the measured window in seconds.
+        measured_s: f64,
+        /// Silences, in seconds after the measured window began.
+        when: Vec<(f64, Option<f64>)>,
+        /// Their rhythm, if they have one.
+        rhythm: Option<Rhythm>,
     },
     /// A server was restarted during the run.
     Restarted {
@@ -43,6 +59,7 @@ impl Upset {
     pub(super) const fn code(&self) -> &'static str {
         match self {
             Self::Gone { .. } => "server_gone",
+            Self::Silent { .. } => "server_silent",
             Self::Restarted { .. } => "server_restarted",
             Self::Flushed { .. } => "server_flushed",
             Self::HitRatio { .. } => "hit_ratio",
@@ -52,7 +69,13 @@ impl Upset {
     /// The problem, with its figures: a sentence without its full stop.
     pub(super) fn message(&self) -> String {
         match self {
-            Self::Gone { server, when } => format!("{server} was gone {}", stretches(when)),
+            Self::Gone { server, when, is_lost } => {
+                let lost = if *is_lost { ", and is lost" } else { "" };
+                format!("{server} was gone {}{lost}", stretches(when))
+            }
+            Self::Silent { server, silent_s, measured_s, when, rhythm } => {
+                format!("{server} {}", silence((*silent_s, *measured_s), when, *rhythm))
+            }
             Self::Restarted { server } => {
                 format!("{server} was restarted during the run and lost its items")
             }
@@ -80,6 +103,10 @@ impl Upset {
         match self {
             Self::Gone { .. } => {
                 "check the server's log; operations that were due meanwhile waited or failed"
+            }
+            Self::Silent { .. } => {
+                "check what else ran on the server's machine then, and the network; with --rate, \
+                 operations that are due meanwhile are measured"
             }
             Self::Restarted { .. } => {
                 "run again on a server that stays up; compare hits before and after the restart"
@@ -110,6 +137,25 @@ pub fn stretches(when: &[(f64, Option<f64>)]) -> String {
         text.push_str(&format!(" and {more} more"));
     }
     text
+}
+
+/// Formats silences, in seconds after the measured window began, as what is said of their server.
+fn silence(
+    (silent_s, measured_s): (f64, f64),
+    when: &[(f64, Option<f64>)],
+    rhythm: Option<Rhythm>,
+) -> String {
+    let total = format!("{silent_s:.1} of {measured_s:.1} s");
+    match rhythm {
+        Some(Rhythm { count, each_s, every_s }) => format!(
+            "stalled {count} times for {:.0} ms, every {every_s:.1} s: it was silent for {total}",
+            each_s * 1e3
+        ),
+        None => format!(
+            "was silent for {total}: no reply {}, while operations were in flight",
+            stretches(when)
+        ),
+    }
 }
 
 /// Formats a fraction in percent, with up to four decimals.

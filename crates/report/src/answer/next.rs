@@ -109,6 +109,9 @@ fn change(record: &Record) -> Option<Change> {
     if failed(CheckKind::Answered) || failed(CheckKind::Errors) {
         return Change::new("--full", "shows the errors by class");
     }
+    if failed(CheckKind::Silence) {
+        return lower("measures also what is due while a server is silent");
+    }
     if failed(CheckKind::ServerCounters) {
         return Change::new("--full", "shows every count");
     }

@@ -16,6 +16,9 @@ const BUSY_MAX: f64 = 0.70;
 const BACKLOG_S: f64 = 0.1;
 /// Above this share, no CPU of the machine is free.
 const FULL: f64 = 0.95;
+/// With a schedule for each connection: load of a connection above which p99 shows that operations
+/// waited for it.
+const OVERLAP: f64 = 0.01;
 /// A response this many times the usual one is unusual.
 const UNUSUAL: u64 = 4;
 
@@ -95,16 +98,28 @@ fn server(live: &Live, now: &LiveSecond, waits: bool) -> Option<String> {
     if now.answered_per_s == 0.0 && now.under_way.in_flight.is_some_and(|waiting| waiting > 0) {
         return Some("no answer in this second".to_owned());
     }
-    if waits || now.lag_p99.is_some_and(|lag| is_late(lag, now)) {
+    let late = now.lag_p99.is_some_and(|lag| is_late(lag, now));
+    if waits || late && may_fill_connections(live, now) {
         let service = time_word(now.service_p99);
         return Some(format!(
             "operations wait for a free connection, replies take {service} at p99; memtide has \
              time to spare"
         ));
     }
-    let usual = usual(live).filter(|usual| response > usual.saturating_mul(UNUSUAL))?;
+    let usual = usual(live).filter(|usual| !late && response > usual.saturating_mul(UNUSUAL))?;
     let [p99, usual, lag] = [Some(response), Some(usual), now.lag_p99].map(time_word);
     Some(format!("p99 {p99}, usually {usual}; memtide sends on time (lag p99 {lag})"))
+}
+
+/// True if operations may have found all connections full: as many as these carry were due while
+/// the longest reply took. With a schedule for each connection, operations that are due on one
+/// connection at once are enough.
+fn may_fill_connections(live: &Live, now: &LiveSecond) -> bool {
+    let Some((plan, longest_ns)) = live.plan.as_ref().zip(now.service_max) else { return false };
+    let due = now.due_per_s.unwrap_or(now.answered_per_s) * longest_ns as f64 / 1e9;
+    let room = f64::from(plan.connections) * f64::from(plan.depth);
+    let enough = if plan.schedule == "connection" { OVERLAP } else { 1.0 };
+    due >= room * enough
 }
 
 /// How long a worker lacked its CPU in the second, if that is less than what its operations took,

@@ -183,6 +183,22 @@ fn a_stalled_server_is_suspected() {
     assert!(suspect(nothing).sentence().contains("no answer"));
 }
 
+/// It was said in 10 of 12 quiet seconds, with 64 connections for one operation at a time.
+#[test]
+fn operations_wait_for_a_connection_only_where_replies_fill_all() {
+    let late = |schedule: &str, connections| {
+        // 1 000/s, replies of 1 ms, and sent 700 µs late.
+        let mut live = fed((0..5).map(|number| second(number, 1_000, 1_700_000, 700_000)));
+        let mut plan = crate::fixture::open().plan;
+        (plan.schedule, plan.connections, plan.depth) = (schedule.to_owned(), connections, 1);
+        live.plan = Some(Box::new(plan));
+        live.suspect().unwrap().sentence().contains("free connection")
+    };
+    assert!(!late("shared", 64), "one connection is in use");
+    assert!(late("shared", 1) && late("connection", 64));
+    assert!(!late("connection", 1_024), "two operations are hardly due at once");
+}
+
 #[test]
 fn an_embedded_server_without_its_cpu_is_not_to_blame() {
     let late = |embedded: bool, ready: u64| {

@@ -35,6 +35,7 @@ struct Case {
     stopped: (f64, Span),
     stolen: Option<f64>,
     throttled: Option<f64>,
+    worker_cpus: Vec<usize>,
     beside: Option<ProgramCpu>,
     server: Option<ServerCpu>,
     shared_cpus: Option<f64>,
@@ -63,6 +64,7 @@ impl Case {
             stopped: (0.0, Span::ZERO),
             stolen: None,
             throttled: None,
+            worker_cpus: Vec::new(),
             beside: None,
             server: None,
             shared_cpus: None,
@@ -103,6 +105,7 @@ impl Case {
             stopped: self.stopped,
             stolen: self.stolen,
             throttled: self.throttled,
+            worker_cpus: &self.worker_cpus,
             beside: self.beside.as_ref(),
             server: self.server.as_ref(),
             shared_cpus: self.shared_cpus,
@@ -454,31 +457,50 @@ fn one_cpu_for_the_embedded_server_and_the_workers_is_a_no_with_its_reason() {
 
 #[test]
 fn a_server_that_takes_a_workers_cpu_is_told_apart_from_other_programs() {
-    let program = |id, cpus| ProgramCpu { name: format!("p{id}"), id, cpus };
-    for (busiest, other, by_server) in [
-        (Some(program(7, 0.5)), None, true),
-        (Some(program(7, 0.5)), Some(program(8, 0.2)), true),
-        (Some(program(8, 0.9)), Some(program(8, 0.9)), false),
-        (None, None, false),
-    ] {
-        let server =
-            ServerCpu { name: Some("cache1".to_owned()), waited: 0.0, beside: other.clone() };
-        let case =
-            Case { kept: vec![0.08], beside: busiest.clone(), server: Some(server), ..Case::new() };
+    for is_server in [true, false] {
+        let name = "p7".to_owned();
+        let program = ProgramCpu { name, id: 7, cpus: 0.5, is_server, ..ProgramCpu::default() };
+        let case = Case { kept: vec![0.08], beside: Some(program.clone()), ..Case::new() };
         let warned = case.warned_of();
-        let [Warning::CpuTaken { by, by_server: found, .. }] = &warned[..] else {
-            panic!("{warned:?}")
-        };
-        assert_eq!((by, *found), (&busiest, by_server));
-        assert_eq!(warned[0].remedy().contains("taskset -acp 1 PROCESS"), by_server);
-        let alone = Case { server: None, ..case };
+        let [Warning::CpuTaken { by, by_server, .. }] = &warned[..] else { panic!("{warned:?}") };
+        assert_eq!((by, *by_server), (&Some(program), is_server));
+        assert_eq!(warned[0].remedy().contains("taskset -acp 1 PROCESS"), is_server);
+        let alone = Case { beside: None, ..case };
         assert!(matches!(alone.warned_of()[..], [Warning::CpuTaken { by_server: false, .. }]));
     }
 }
 
+/// A server pinned to CPU 1 was named as the busiest on CPU 0, with the advice to pin it there.
+#[test]
+fn a_program_that_may_not_use_a_workers_cpu_is_no_suspect() {
+    let named = |allowed: &[usize], worker_cpus: &[usize]| {
+        let allowed = allowed.to_vec();
+        let beside = ProgramCpu { cpus: 0.9, allowed, is_server: true, ..ProgramCpu::default() };
+        let worker_cpus = worker_cpus.to_vec();
+        let case =
+            Case { kept: vec![0.08, 0.09], beside: Some(beside), worker_cpus, ..Case::new() };
+        let named = |warning: &Warning| match warning {
+            Warning::CpuTaken { by, by_server, .. } => by.is_some() && *by_server,
+            other => panic!("{other:?}"),
+        };
+        case.warned_of().iter().map(named).collect::<Vec<_>>()
+    };
+    assert_eq!(named(&[1], &[0, 1]), [false, true]);
+    assert_eq!(named(&[1], &[0, 2]), [false, false]);
+    assert_eq!(named(&[1], &[0, 1, 2]), [true, true], "workers share these");
+    assert_eq!(named(&[], &[0, 1]), [true, true], "nothing is known");
+}
+
+/// "waited 111.3 % of the time".
+#[test]
+fn no_thread_waits_for_longer_than_the_window_is() {
+    let worker = report(0, None, Some(1_113));
+    assert_eq!((kept_share(&worker, 1.0), taken_share(&worker, None, 1.0)), (1.0, 1.0));
+}
+
 #[test]
 fn a_program_that_takes_a_servers_cpu_is_named() {
-    let hog = || ProgramCpu { name: "sh".to_owned(), id: 7, cpus: 0.97 };
+    let hog = || ProgramCpu { name: "sh".to_owned(), id: 7, cpus: 0.97, ..ProgramCpu::default() };
     let server = |name: Option<&str>, waited, beside| {
         let server = ServerCpu { name: name.map(str::to_owned), waited, beside };
         Case { server: Some(server), ..Case::new() }

@@ -49,6 +49,10 @@ pub(crate) enum Fault {
     ///
     /// To do: Check the servers' logs and the network; a longer `--timeout` waits longer for them.
     ServersLost { timeout: Span, server: String, what: Sentence },
+    /// A server had no open connection when the last step of a search or scan ended.
+    ///
+    /// To do: Check the server's log, and run again on servers that stay up.
+    ServerLost { server: String },
     /// The connections stay open and no reply comes: the server is stopped or overloaded, or a
     /// proxy holds the replies.
     ///
@@ -188,6 +192,9 @@ impl Fault {
                  {server} "
             ))
             .and(what),
+            Self::ServerLost { server } => Sentence::new(format!(
+                "server {server} was gone at the end of the last step, and is lost"
+            )),
             Self::Silence { who, timeout } => Sentence::new(format!(
                 "{who} stopped answering: no reply for longer than the timeout of {timeout}"
             )),

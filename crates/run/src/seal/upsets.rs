@@ -6,13 +6,10 @@ use crate::doctor::Missed;
 use crate::fill::Held;
 use crate::survey::{ServerCommands, Survey};
 use memtide_record::warning::{Upset, stretches};
-use memtide_record::{Outage, Record, Totals, Warning};
+use memtide_record::{GONE_MS_MIN, Outage, Record, Totals, Warning};
 use memtide_scenario::Scenario;
 use memtide_workload::OpKind;
 
-/// Shortest time without a connection, in ms, after which a server counts as gone; below it, only a
-/// connection was lost.
-const GONE_MS_MIN: u64 = 100;
 /// Fraction of found keys below which a warning is given, even if the initial fraction is unknown.
 const HIT_RATIO_MIN: f64 = 0.01;
 
@@ -39,30 +36,23 @@ pub(super) fn gone(record: &Record) -> Vec<String> {
     absences(record).into_iter().map(clause).collect()
 }
 
-/// Part of a run in which servers to be loaded were gone. The run's end is `stopped_s` seconds
-/// after the measured window began.
-pub(super) fn missed(record: &Record, survey: &Survey, stopped_s: f64) -> Missed {
+/// Part of a run in which servers to be loaded were gone.
+pub(super) fn missed(record: &Record) -> Missed {
     let length_s = record.measured_s;
-    let mut missed = Missed::default();
-    for (name, when) in absences(record) {
-        let is_mute = survey.before.contains_key(name) && !survey.after.contains_key(name);
-        for (from, until) in when {
-            let within = until.unwrap_or(f64::INFINITY).min(length_s) - from.max(0.0);
-            missed.share += within.max(0.0);
-            // A connection that is reset just before the end has no time to come back.
-            let is_long = (stopped_s - from) * 1e3 >= GONE_MS_MIN as f64;
-            missed.at_end |= until.is_none() && from < length_s && (is_long || is_mute);
-        }
-    }
+    let within = |(from, until): (f64, Option<f64>)| {
+        (until.unwrap_or(f64::INFINITY).min(length_s) - from.max(0.0)).max(0.0)
+    };
+    let away_s: f64 = absences(record).into_iter().flat_map(|(_, when)| when).map(within).sum();
     let all_s = length_s * record.servers.len() as f64;
-    missed.share = if all_s > 0.0 { missed.share / all_s } else { 0.0 };
-    missed
+    let share = if all_s > 0.0 { away_s / all_s } else { 0.0 };
+    Missed { share, at_end: record.lost_servers().next().is_some() }
 }
 
 /// A warning for each server that was gone for a while.
 pub(super) fn away(record: &Record) -> Vec<Warning> {
     let warning = |(name, when): (&str, Stretches)| {
-        Warning::Upset(Upset::Gone { server: name.to_owned(), when })
+        let is_lost = record.lost_servers().any(|lost| lost == name);
+        Warning::Upset(Upset::Gone { server: name.to_owned(), when, is_lost })
     };
     absences(record).into_iter().map(warning).collect()
 }

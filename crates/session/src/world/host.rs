@@ -14,7 +14,7 @@ use memtide_belief::machine::{KEPT_MAX, files_needed};
 use memtide_host::clock::{self, ClockState};
 use memtide_host::driver::check_uring;
 use memtide_host::machine::{
-    self, Busyness, ControlGroups, LocalServer, Machine, Program, Programs, SecondReader,
+    self, Busyness, ControlGroups, LocalServer, Machine, Program, Programs, SecondReader, cpus_of,
 };
 use memtide_host::memory;
 use memtide_host::signal::StopFlag;
@@ -61,6 +61,8 @@ pub struct HostWorld {
     embedded: Option<Serving>,
     /// The servers on this machine, each with its name; none for the embedded one.
     local: Vec<(Option<String>, LocalServer)>,
+    /// The CPUs of the workers; empty if they may use any.
+    worker_cpus: Vec<usize>,
     /// The share of the run that is carried out here; none if the run is not divided.
     division: Option<Division>,
     /// The clock of the fleet.
@@ -87,6 +89,7 @@ impl HostWorld {
             machine,
             embedded: None,
             local: Vec::new(),
+            worker_cpus: Vec::new(),
             division,
             clock,
             guard,
@@ -282,6 +285,7 @@ impl World for HostWorld {
             }
         };
         let cpus = &lowered.placement.workers;
+        self.worker_cpus.clone_from(cpus);
         let fleet = HostFleet::new(self.clock, stop.clone(), cpus, sink, self.guard.clone());
         let barrier = if waits { self.barrier(settings)? } else { Ok(None) };
         Ok(FleetRunner { fleet, scenario: settings.scenario.clone(), around, lowered, barrier })
@@ -304,6 +308,10 @@ impl World for HostWorld {
             // A share's connections do not carry the rate of the whole run.
             floors: self.floors.clone().filter(|_| self.division.is_none()),
             cpus: self.machine.cpus_allowed.clone(),
+            worker_cpus: match &self.worker_cpus[..] {
+                [] => self.machine.cpus_allowed.clone(),
+                pinned => pinned.to_vec(),
+            },
         })
     }
 
@@ -366,8 +374,9 @@ struct HostGauge {
     /// What knows the reference clock, if there is one.
     supervisor: Option<Rc<dyn Supervisor>>,
     floors: Option<Floors>,
-    /// The CPUs of this process when it started.
+    /// The CPUs of this process when it started, and those of its workers.
     cpus: Vec<usize>,
+    worker_cpus: Vec<usize>,
 }
 
 /// Counters at the beginning of the measured window.
@@ -382,11 +391,20 @@ struct FirstReading {
 }
 
 impl HostGauge {
-    /// The program that was busiest since `first`, other than those in `without`, if it was busy.
-    fn beside(&self, now: &Programs, first: &FirstReading, without: &[u32]) -> Option<ProgramCpu> {
-        let Program { id, name, used, .. } = now.busiest_since(&first.programs, without)?;
-        let cpus = self.part(first, used);
-        (cpus >= KEPT_MAX).then_some(ProgramCpu { name, id, cpus })
+    /// The program that was busiest since `first`, if it was busy, of those that may use one of
+    /// `cpus`: another one cannot have taken them. With `is_foreign` servers are left out.
+    fn beside(
+        &self,
+        now: &Programs,
+        first: &FirstReading,
+        (cpus, is_foreign): (&[usize], bool),
+    ) -> Option<ProgramCpu> {
+        let is_server = |id| self.local.iter().any(|(_, server)| server.process == id);
+        let shares = |id| cpus_of(id).iter().any(|cpu| cpus.contains(cpu));
+        let may_be = |id| !(is_foreign && is_server(id)) && shares(id);
+        let Program { id, name, used, .. } = now.busiest_since(&first.programs, may_be)?;
+        let (cpus, allowed, is_server) = (self.part(first, used), cpus_of(id), is_server(id));
+        (cpus >= KEPT_MAX).then_some(ProgramCpu { name, id, cpus, allowed, is_server })
     }
 
     /// A time as a part of that since `first`.
@@ -403,11 +421,10 @@ impl HostGauge {
         let stops = stops.map_or(Span::ZERO, |(now, before)| now.saturating_sub(before));
         let waited = each.filter_map(|((name, of), before)| {
             let stops = if name.is_none() { stops } else { Span::ZERO };
-            Some((name, of.longest_since(before)?.saturating_sub(stops)))
+            Some((name, of, of.longest_since(before)?.saturating_sub(stops)))
         });
-        let (name, waited) = waited.max_by_key(|(_, waited)| *waited)?;
-        let own: Vec<u32> = self.local.iter().map(|(_, server)| server.process).collect();
-        let beside = self.beside(now, first, &own);
+        let (name, server, waited) = waited.max_by_key(|(.., waited)| *waited)?;
+        let beside = self.beside(now, first, (&server.cpus(), true));
         let waited = self.part(first, waited).min(1.0);
         Some(ServerCpu { name: name.clone(), waited, beside })
     }
@@ -463,7 +480,7 @@ impl Gauge for HostGauge {
             Some((since.as_s_f64() / length).min(1.0))
         });
         Some(MachineCpu {
-            beside: first.and_then(|first| self.beside(&now, first, &[])),
+            beside: first.and_then(|first| self.beside(&now, first, (&self.worker_cpus, false))),
             throttled,
             server: first.and_then(|first| self.server(&now, first)),
             avg: busy.mean,

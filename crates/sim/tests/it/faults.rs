@@ -1,5 +1,7 @@
 //! Servers with faults: every operation and every fault is counted.
 
+mod silence;
+
 use crate::prelude::*;
 use memtide_record::ServerTotals;
 use memtide_record::steps::StepsEnd;
@@ -68,7 +70,10 @@ fn one_of_two_servers_that_dies_is_named_with_since_when() {
         assert_eq!(rehearsal.record.ended_by, EndedBy::Duration);
         let gone = warning(&rehearsal.record, "server_gone").expect("it is said");
         assert!(gone.starts_with("sim1 was gone from 2.9"), "{gone}");
+        let gone = gone.strip_suffix(", and is lost").expect("it did not come back");
         assert!(gone.ends_with("s to the end"), "{gone}");
+        // README: 3, a server is lost.
+        assert_eq!(rehearsal.record.exit, 3);
         let why = doubt(&rehearsal).expect("it is not believed");
         assert!(why.ends_with(gone), "{why}");
     }

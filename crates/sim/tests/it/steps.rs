@@ -164,3 +164,16 @@ fn a_server_that_goes_away_ends_the_scan_with_what_was_found() {
     assert_eq!(performed.steps.len(), 2);
     assert_eq!(conclusion.answer.unwrap().rate_per_s, Some(200.0));
 }
+
+/// It ended with 0, as if the last step had measured both servers.
+#[test]
+fn a_server_that_goes_away_in_the_last_step_ends_the_scan_with_3() {
+    let mut world = world("10s", "all.p95<100s");
+    world.servers.push(world.servers[0].clone());
+    world.deaths = vec![(1, Instant::ZERO + Span::from_s(9), Instant::NEVER)];
+    let mut scan = Scan::new("100..100+100".parse().unwrap(), RateUnit::Operations);
+    let conclusion = world.rehearse_steps(&mut scan, Data::Kept).conclusion;
+    assert_eq!((conclusion.ended_by, conclusion.exit), (StepsEnd::Failed, 3));
+    let why = conclusion.failure.unwrap();
+    assert!(why.starts_with("server sim1 was gone at the end of the last step"), "{why}");
+}

@@ -21,7 +21,7 @@ fn a_kernel_thread_that_changes_its_name_is_the_same_one() {
         Programs([(7, program(7, &text).expect("it is a whole line"))].into())
     };
     let (before, later) = (at("kworker/0:0-events", 900, 40), at("kworker/0:0", 901, 40));
-    let used = |since: &Programs| later.busiest_since(since, &[]).map(|it| it.used);
+    let used = |since: &Programs| later.busiest_since(since, |_| true).map(|it| it.used);
     let tick = Span::from_s_f64(1.0 / clock_ticks_per_second() as f64);
     assert_eq!(used(&before), Some(tick));
     let other = at("kworker/0:0", 900, 39);
@@ -31,7 +31,7 @@ fn a_kernel_thread_that_changes_its_name_is_the_same_one() {
 #[test]
 fn the_busiest_other_process_is_found() {
     let before = Programs::read();
-    assert_eq!(before.busiest_since(&before, &[]), None);
+    assert_eq!(before.busiest_since(&before, |_| true), None);
     let mut shell = std::process::Command::new("sh");
     let hog = shell.args(["-c", "while :; do :; done"]).spawn();
     let mut hog = hog.expect("a shell can be started");
@@ -44,7 +44,14 @@ fn the_busiest_other_process_is_found() {
     assert!(used(&now).is_some_and(|used| used > Span::ZERO), "{:?}", used(&now));
     // Another process may be busier; without all that are, it is the one.
     let busier: Vec<u32> = now.0.keys().copied().filter(|id| *id != hog.id()).collect();
-    let found = now.busiest_since(&before, &busier).map(|it| (it.id, it.name));
+    let found = now.busiest_since(&before, |id| !busier.contains(&id)).map(|it| (it.id, it.name));
     assert_eq!(found, Some((hog.id(), "sh".to_owned())));
-    assert!(now.busiest_since(&before, &[hog.id()]).is_none_or(|it| it.id != hog.id()));
+    assert!(now.busiest_since(&before, |id| id != hog.id()).is_none_or(|it| it.id != hog.id()));
+}
+
+#[test]
+fn the_cpus_of_a_process_are_those_of_its_threads() {
+    let own = cpus_of(std::process::id());
+    assert!(!own.is_empty() && pin::inherited().iter().all(|cpu| own.contains(cpu)), "{own:?}");
+    assert_eq!(cpus_of(u32::MAX), [0; 0]);
 }

@@ -47,6 +47,7 @@ fn every_fault() -> Vec<Fault> {
             answer: "CLIENT_ERROR invalid flag".to_owned(),
         },
         Fault::WindowLate { late: timeout },
+        Fault::ServerLost { server: server() },
     ]
 }
 
@@ -69,6 +70,7 @@ fn place(fault: &Fault) -> usize {
         Fault::Fleet(FleetError::NotAllowed { .. }) => 14,
         Fault::Lacks { .. } => 15,
         Fault::WindowLate { .. } => 16,
+        Fault::ServerLost { .. } => 17,
     }
 }
 
@@ -134,7 +136,7 @@ fn place_of_fill(fault: &FillFault) -> usize {
 #[test]
 fn every_fault_reads_as_a_sentence_with_its_exit_code() {
     let faults = every_fault();
-    assert_eq!(faults.iter().map(place).collect::<Vec<_>>(), (0..17).collect::<Vec<_>>());
+    assert_eq!(faults.iter().map(place).collect::<Vec<_>>(), (0..18).collect::<Vec<_>>());
     let mut all = faults;
     for said in ["", "; it answered 'SERVER_ERROR out of memory'"] {
         let of_fill = every_fault_of_a_fill(said);

@@ -159,7 +159,12 @@ fn a_hog_on_the_embedded_servers_cpu_is_named_with_whose_cpu_it_took() {
             let waited = length.as_s_f64() / every.as_s_f64();
             let pause = format!("pause:{}us,{}us", every.ns() / 1_000, length.ns() / 1_000);
             world = world.behaviour(&format!("exponential:100us+{pause}"));
-            let beside = Some(ProgramCpu { name: "sh".to_owned(), id: 7, cpus: waited });
+            let beside = Some(ProgramCpu {
+                name: "sh".to_owned(),
+                id: 7,
+                cpus: waited,
+                ..ProgramCpu::default()
+            });
             let name = name.map(str::to_owned);
             world.server_cpu = Some(ServerCpu { name: name.clone(), waited, beside });
             let record = world.rehearse().record;
