@@ -6,6 +6,7 @@
 
 use crate::law::{NORMAL_99, NORMAL_975, beta_quantile, student};
 use crate::longrun::LongRun;
+use crate::shape::Unexplained;
 use memtide_metrics::{Histogram, Slice};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,6 +37,9 @@ pub struct Sample<'a> {
     pub unanswered: u64,
     /// These operations by slice, in order of time.
     pub slices: &'a [Slice],
+    /// The rate that the schedule intended in each slice, in any unit; empty if it was the same in
+    /// all.
+    pub rates: &'a [f64],
 }
 
 /// How sure an interval is to hold the true value.
@@ -191,7 +195,7 @@ impl Sample<'_> {
         let mut of_median = f64::INFINITY;
         let each = percentiles.iter().map(|&p| {
             let count = self.count() as f64;
-            let long = LongRun::of(all.residuals(self.slices, p));
+            let long = self.long_run(all.residuals(self.slices, p), Slice::count);
             let mut inflation = (long.variance / (p * (1.0 - p) * count)).max(1.0);
             let by_student = (confidence.student(long.freedom) / confidence.normal()).powi(2);
             let mut narrowed = count / (inflation * by_student);
@@ -275,11 +279,20 @@ impl Sample<'_> {
         let sum: f64 = self.slices.iter().map(|slice| slice.sum_ns as f64).sum();
         let mean = sum / count;
         let residual = |slice: &Slice| slice.sum_ns as f64 - mean * slice.answered as f64;
-        let long = LongRun::of(self.slices.iter().map(residual).collect());
+        let residuals = self.slices.iter().map(residual).collect();
+        let long = self.long_run(residuals, |slice| slice.answered);
         let error = long.variance.sqrt() / count;
         let t = confidence.student(long.freedom_plain);
         let end = |t: f64| mean - unskewed(t, long.skew) * error;
         Ok(Interval { low: end(t).max(0.0), high: end(-t) })
+    }
+
+    /// The scatter of `residuals`, one per slice in proportion to its `count` of operations, beyond
+    /// what the rate of the load explains.
+    fn long_run(&self, residuals: Vec<f64>, count: impl Fn(&Slice) -> u64) -> LongRun {
+        let counts: Vec<f64> = self.slices.iter().map(|slice| count(slice) as f64).collect();
+        let Unexplained { residuals, fitted } = Unexplained::of(residuals, &counts, self.rates);
+        LongRun::of(residuals, fitted)
     }
 
     /// The reason for which no interval of these times can be had, whatever the figure.
@@ -296,15 +309,16 @@ impl Sample<'_> {
 }
 
 /// Half the width of the rate's interval as a fraction of the rate, from the number of operations
-/// in each slice and the slice's length; none with too few slices.
+/// in each slice and the number that was intended, in any unit: without a wave, the slice's length.
+/// None with too few slices.
 pub fn rate_half_width(slices: &[(u64, f64)]) -> Option<f64> {
     let count: f64 = slices.iter().map(|(count, _)| *count as f64).sum();
-    let length: f64 = slices.iter().map(|(_, length)| length).sum();
-    if slices.len() < SLICES_MIN || count <= 0.0 || length <= 0.0 {
+    let intended: f64 = slices.iter().map(|(_, intended)| intended).sum();
+    if slices.len() < SLICES_MIN || count <= 0.0 || intended <= 0.0 {
         return None;
     }
-    let residual = |&(of, long): &(u64, f64)| of as f64 - count * long / length;
-    let long = LongRun::of(slices.iter().map(residual).collect());
+    let residual = |&(of, meant): &(u64, f64)| of as f64 - count * meant / intended;
+    let long = LongRun::of(slices.iter().map(residual).collect(), 0);
     Some(Confidence::P95.student(long.freedom_plain) * long.variance.sqrt() / count)
 }
 

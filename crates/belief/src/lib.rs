@@ -15,6 +15,7 @@ mod repeats;
 mod warmup;
 pub mod own;
 pub mod interval;
+mod shape;
 mod longrun;
 mod law;
 

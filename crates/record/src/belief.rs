@@ -8,6 +8,7 @@ mod drift;
 mod eighths;
 mod figure;
 mod judged;
+mod wave;
 
 pub use figure::{Channel, GradedFigure, LATE, Ranged};
 pub use judged::joined;
@@ -19,6 +20,7 @@ use memtide_base::Span;
 use memtide_belief::{Own, Ranks, Refusal, Sample, interval, own};
 use memtide_metrics::{Histogram, LATE_CLASSES, Slice, slices};
 use memtide_scenario::Kind;
+use wave::Intended;
 
 /// Why a record from before slices were kept has no intervals.
 const NO_SLICES: &str = "kept no slices";
@@ -48,8 +50,10 @@ impl Record {
         let (punctual, measured_s) = (std::mem::take(&mut self.punctual), self.measured_s);
         let slicing = self.slicing.take();
         let all = slicing.as_ref().and_then(|of| of.channel(of.response.get(&Kind::All)).ok());
-        self.set_rate_interval(slicing.as_ref(), all.as_deref());
-        self.find_drift(all.as_deref());
+        let intended = slicing.as_ref().map(|slicing| self.intended(slicing));
+        self.set_rate_interval(intended.as_ref(), all.as_deref());
+        self.find_drift(slicing.as_ref().zip(all.as_deref()));
+        let rates = intended.as_ref().map_or(&[][..], |intended| &intended.rates);
         let set = |times: &mut Distribution,
                    kept: &dyn Fn(&Slicing) -> Option<&String>,
                    of: Option<&Distribution>| {
@@ -59,7 +63,7 @@ impl Record {
                 None => Err(NO_SLICES.to_owned()),
             };
             let own = of.and_then(|of| Some((of.times()?, others)));
-            times.set_belief(&whole, slices, own.as_ref(), measured_s);
+            times.set_belief(&whole, (slices, rates), own.as_ref(), measured_s);
             // What holds for all figures is said once.
             if slicing.as_ref().is_none_or(|slicing| slicing.unusable.is_some()) {
                 times.no_interval.clear();
@@ -82,13 +86,11 @@ impl Record {
         (self.punctual, self.slicing) = (punctual, slicing);
     }
 
-    /// The interval of the rate: from the scatter of the slices' operations.
-    fn set_rate_interval(&mut self, slicing: Option<&Slicing>, all: Option<&[Slice]>) {
-        let half = slicing.zip(all).and_then(|(slicing, all)| {
-            let starts = (0..).map(|number| slicing.width_ns.saturating_mul(number));
-            let lengths =
-                starts.map(|start| slicing.width_ns.min(self.window_ns.saturating_sub(start)));
-            let each = all.iter().zip(lengths).map(|(slice, ns)| (slice.count(), ns as f64));
+    /// The interval of the rate: from the scatter of the slices' operations around those that were
+    /// intended.
+    fn set_rate_interval(&mut self, intended: Option<&Intended>, all: Option<&[Slice]>) {
+        let half = intended.zip(all).and_then(|(intended, all)| {
+            let each = all.iter().map(Slice::count).zip(intended.operations.iter().copied());
             interval::rate_half_width(&each.collect::<Vec<_>>())
         });
         let rate = &mut self.rate;
@@ -150,12 +152,13 @@ impl Distribution {
         Own { punctual, unanswered, others }
     }
 
-    /// Sets the intervals of all figures from the `slices` of these times, of which `whole` are
-    /// those answered, or the reasons for their absence; and the bounds of memtide's own share.
+    /// Sets the intervals of all figures from the `slices` of these times with their intended rates,
+    /// of which `whole` are those answered, or the reasons for their absence; and the bounds of
+    /// memtide's own share.
     fn set_belief(
         &mut self,
         whole: &Histogram<u64>,
-        slices: Result<Vec<Slice>, String>,
+        (slices, rates): (Result<Vec<Slice>, String>, &[f64]),
         punctual: Option<&Punctual>,
         measured_s: f64,
     ) {
@@ -167,7 +170,7 @@ impl Distribution {
         let words = |refusal: &Refusal| refusal.words(measured_s);
         let sample = slices
             .as_ref()
-            .map(|slices| Sample { whole, unanswered, slices })
+            .map(|slices| Sample { whole, unanswered, slices, rates })
             .map_err(Clone::clone);
         for (percentile, ranks) in published(&sample, measured_s) {
             let value = self.percentile(percentile);

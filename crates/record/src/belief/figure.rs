@@ -195,7 +195,9 @@ impl Record {
         let slicing = self.slicing.as_ref()?;
         let slices = slicing.channel(slicing.response.get(&kind)).ok()?;
         let (whole, unanswered) = (&times.times()?, times.unanswered);
-        let of = Sample { whole, unanswered, slices: &slices }.mean_at(confidence).ok()?;
+        let rates = &self.intended(slicing).rates;
+        let sample = Sample { whole, unanswered, slices: &slices, rates };
+        let of = sample.mean_at(confidence).ok()?;
         Some([of.low, of.high])
     }
 
@@ -278,6 +280,9 @@ impl Record {
             n_effective,
         };
         figure = figure.graded(missing.as_deref().unwrap_or(self.no_slices()));
+        if figure.eighths.is_some() && self.wave().is_some() {
+            figure.reason = figure.reason.map(|reason| format!("{reason}, over a wave"));
+        }
         figure = self.with_drift(figure);
         if figure.grade == Grade::Yes && self.is_unbounded() {
             figure.grade = Grade::at_most_within(YES_MAX);
@@ -298,8 +303,10 @@ impl Record {
         let punctual = self.punctual.get(&kind).and_then(Distribution::times);
         let own = punctual.as_ref().map(|punctual| times.own_of(punctual, self.others()));
         let own_low = own.zip(value).map(|(own, value)| own.at(p).min(value));
+        let intended = self.slicing.as_ref().map(|slicing| self.intended(slicing));
+        let rates = intended.as_ref().map_or(&[][..], |intended| &intended.rates);
         let found = slices.and_then(|slices| {
-            let sample = Sample { whole, unanswered, slices: &slices };
+            let sample = Sample { whole, unanswered, slices: &slices, rates };
             let below =
                 Percentile::CHAIN.map(Percentile::fraction).into_iter().filter(|of| *of < p);
             let below = if p < 0.5 { vec![0.5] } else { below.collect() };

@@ -63,7 +63,7 @@ fn judged(
             slice.sum_ns += u128::from(ns);
         }
     }
-    let sample = Sample { whole: &whole, unanswered: 0, slices: &slices };
+    let sample = Sample { whole: &whole, unanswered: 0, slices: &slices, rates: &[] };
     let ranks = sample.ranks_at(&[0.5, 0.9, 0.95], Confidence::P98).pop();
     let interval = ranks.and_then(Result::ok).and_then(|ranks| sample.between(&ranks));
     let goal = match &interval {
