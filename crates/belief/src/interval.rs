@@ -9,7 +9,6 @@ use crate::longrun::LongRun;
 use crate::shape::Unexplained;
 use memtide_metrics::{Histogram, Slice};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// Fewer slices than this say too little about their scatter.
 pub const SLICES_MIN: usize = 16;
@@ -25,6 +24,8 @@ const EFFECTIVE_MIN: f64 = 80.0;
 const MEDIAN_PART: f64 = 3.0;
 /// Operations beyond a percentile that a rank above its upper end needs, about.
 const BEYOND_OF_RANK: f64 = 3.7;
+/// A run with too few slices is to be longer by this factor.
+const LONGER_OF_FEW: f64 = 4.0;
 /// From this percentile on, none has more effective operations than the one below it.
 const TAIL: f64 = 0.9;
 
@@ -123,20 +124,25 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The reason as a clause for people; `measured_s` is the length of the run.
-    pub fn words(&self, measured_s: f64) -> String {
-        let more = |longer: f64| Seconds((longer - 1.0).max(0.0) * measured_s);
+    /// The reason as a clause for people. How much longer a run must be is no part of it: that is
+    /// advice, and whether a longer run helps depends on more than this figure.
+    pub fn words(&self) -> String {
         match *self {
             Self::Nothing => "nothing was answered".to_owned(),
             Self::FewSlices => "too few slices of the window hold operations".to_owned(),
             Self::Partial => "the slices do not hold every operation".to_owned(),
             Self::Unanswered => "it reaches into the unanswered operations".to_owned(),
-            Self::FewBeyond { effective, longer } => {
-                format!("{} above it: about {} more", operations(effective), more(longer))
-            }
-            Self::FewEffective { effective, longer } => {
-                format!("{}: about {} more", operations(effective), more(longer))
-            }
+            Self::FewBeyond { effective, .. } => format!("{} above it", operations(effective)),
+            Self::FewEffective { effective, .. } => operations(effective),
+        }
+    }
+
+    /// The factor by which a longer run would have about enough; none if no length would do.
+    pub const fn longer(&self) -> Option<f64> {
+        match *self {
+            Self::FewBeyond { longer, .. } | Self::FewEffective { longer, .. } => Some(longer),
+            Self::FewSlices => Some(LONGER_OF_FEW),
+            Self::Nothing | Self::Partial | Self::Unanswered => None,
         }
     }
 }
@@ -145,26 +151,6 @@ fn operations(effective: f64) -> String {
     match effective.floor() as u64 {
         1 => "1 effective operation".to_owned(),
         number => format!("{number} effective operations"),
-    }
-}
-
-/// A length of time, rounded up to two digits for people.
-struct Seconds(f64);
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(length) = *self;
-        if length <= 0.0 || !length.is_finite() {
-            return f.write_str("1 s");
-        }
-        let unit = 10f64.powf(length.log10().floor() - 1.0);
-        let length = (length / unit - 1e-9).ceil() * unit;
-        match length {
-            of if of < 1.0 => write!(f, "{:.0} ms", of * 1e3),
-            of if of < 120.0 => write!(f, "{of:.0} s"),
-            of if of < 7_200.0 => write!(f, "{:.0} min", of / 60.0),
-            of => write!(f, "{:.0} h", of / 3_600.0),
-        }
     }
 }
 

@@ -47,7 +47,7 @@ impl Record {
     /// Sets the intervals, and the bounds of memtide's own share.
     fn believe(&mut self) {
         let others = self.others();
-        let (punctual, measured_s) = (std::mem::take(&mut self.punctual), self.measured_s);
+        let punctual = std::mem::take(&mut self.punctual);
         let slicing = self.slicing.take();
         let all = slicing.as_ref().and_then(|of| of.channel(of.response.get(&Kind::All)).ok());
         let intended = slicing.as_ref().map(|slicing| self.intended(slicing));
@@ -63,7 +63,7 @@ impl Record {
                 None => Err(NO_SLICES.to_owned()),
             };
             let own = of.and_then(|of| Some((of.times()?, others)));
-            times.set_belief(&whole, (slices, rates), own.as_ref(), measured_s);
+            times.set_belief(&whole, (slices, rates), own.as_ref());
             // What holds for all figures is said once.
             if slicing.as_ref().is_none_or(|slicing| slicing.unusable.is_some()) {
                 times.no_interval.clear();
@@ -160,19 +160,17 @@ impl Distribution {
         whole: &Histogram<u64>,
         (slices, rates): (Result<Vec<Slice>, String>, &[f64]),
         punctual: Option<&Punctual>,
-        measured_s: f64,
     ) {
         self.n_effective.clear();
         self.no_interval.clear();
         let unanswered = self.unanswered;
         let own = punctual.map(|(punctual, others)| self.own_of(punctual, *others));
         let mut share = OwnShare::default();
-        let words = |refusal: &Refusal| refusal.words(measured_s);
         let sample = slices
             .as_ref()
             .map(|slices| Sample { whole, unanswered, slices, rates })
             .map_err(Clone::clone);
-        for (percentile, ranks) in published(&sample, measured_s) {
+        for (percentile, ranks) in published(&sample) {
             let value = self.percentile(percentile);
             let of = ranks.and_then(|ranks| {
                 let between = sample.as_ref().ok().and_then(|sample| sample.between(&ranks));
@@ -180,7 +178,7 @@ impl Distribution {
                     ranks,
                     between
                         .filter(|_| value.is_some())
-                        .ok_or_else(|| words(&Refusal::Unanswered))?,
+                        .ok_or_else(|| Refusal::Unanswered.words())?,
                 ))
             });
             let interval = of.as_ref().ok().map(|(_, of)| [of.low as u64, of.high as u64]);
@@ -214,10 +212,7 @@ impl Distribution {
 
 /// The ranks of every published percentile, or why they are unknown. The 95th is no link of the
 /// chain, so that it changes nothing above it.
-fn published(
-    sample: &Result<Sample<'_>, String>,
-    measured_s: f64,
-) -> Vec<(Percentile, Result<Ranks, String>)> {
+fn published(sample: &Result<Sample<'_>, String>) -> Vec<(Percentile, Result<Ranks, String>)> {
     let sample = match sample {
         Ok(sample) => sample,
         Err(why) => return Percentile::ALL.iter().map(|of| (*of, Err(why.clone()))).collect(),
@@ -225,7 +220,7 @@ fn published(
     let chain = |percentiles: &[Percentile]| {
         let fractions: Vec<f64> = percentiles.iter().map(|of| of.fraction()).collect();
         let ranks = sample.ranks(&fractions).into_iter();
-        let ranks = ranks.map(|ranks| ranks.map_err(|refusal| refusal.words(measured_s)));
+        let ranks = ranks.map(|ranks| ranks.map_err(|refusal| refusal.words()));
         percentiles.iter().copied().zip(ranks).collect::<Vec<_>>()
     };
     let mut all = chain(&Percentile::CHAIN);

@@ -60,6 +60,11 @@ impl Record {
         Drift::of_ratio(&rows)
     }
 
+    /// True if the figure rose or fell during the window.
+    pub fn drifts(&self, figure: &GradedFigure) -> bool {
+        Drifting::beside(figure.measure).is_some_and(|beside| self.drift.contains_key(&beside))
+    }
+
     /// The figure, at most within half of its change if it drifts.
     pub(super) fn with_drift(&self, figure: GradedFigure) -> GradedFigure {
         let change = Drifting::beside(figure.measure).and_then(|beside| self.drift.get(&beside));

@@ -227,6 +227,19 @@ impl Record {
         self.with_drift(figure.graded(self.no_slices()))
     }
 
+    /// The factor by which a run must be longer for this percentile or mean of response times to
+    /// have an interval; none if it has one, or if no length would give it one.
+    pub fn longer(&self, figure: &GradedFigure) -> Option<f64> {
+        let Channel::Response(kind) = figure.of else { return None };
+        let percent = match figure.measure {
+            Some(Measure::Percentile(percent)) => percent,
+            // Whether a run is long enough at all is the median's to say.
+            Some(Measure::Mean) => 50.0,
+            Some(Measure::Max) | None => return None,
+        };
+        self.computed(kind, percent / 100.0, Confidence::P95)?.longer
+    }
+
     /// Reason why there are no intervals at all.
     fn no_slices(&self) -> &str {
         let unusable = self.slicing.as_ref().map(|slicing| slicing.unusable.as_deref());
@@ -248,7 +261,7 @@ impl Record {
             },
             Measure::Max => Parts { value: times.max_ns.map(|ns| ns as f64), ..Parts::default() },
         };
-        let Parts { value, interval, own_low, range_low, n_effective, missing } = stored;
+        let Parts { value, interval, own_low, range_low, n_effective, missing, .. } = stored;
         let mut own = value.zip(own_low).map(|(value, low)| share(low, value));
         let mut low = range_low.or(interval.map(|[low, _]| low));
         // Where memtide's own share is not bounded apart, it is taken to be as large as that of
@@ -305,7 +318,7 @@ impl Record {
         let own_low = own.zip(value).map(|(own, value)| own.at(p).min(value));
         let intended = self.slicing.as_ref().map(|slicing| self.intended(slicing));
         let rates = intended.as_ref().map_or(&[][..], |intended| &intended.rates);
-        let found = slices.and_then(|slices| {
+        let found = slices.map_err(|why| (why, None)).and_then(|slices| {
             let sample = Sample { whole, unanswered, slices: &slices, rates };
             let below =
                 Percentile::CHAIN.map(Percentile::fraction).into_iter().filter(|of| *of < p);
@@ -315,12 +328,12 @@ impl Record {
                 .ranks_at(&chain, confidence)
                 .pop()
                 .expect("it has as many as it was asked for");
-            let ranks = ranks.map_err(|refusal| refusal.words(self.measured_s))?;
+            let ranks = ranks.map_err(|refusal| (refusal.words(), refusal.longer()))?;
             Ok((ranks, sample.between(&ranks)))
         });
-        let (ranks, missing) = match found {
-            Ok((ranks, between)) => (Some(ranks).zip(between), None),
-            Err(why) => (None, Some(why)),
+        let (ranks, missing, longer) = match found {
+            Ok((ranks, between)) => (Some(ranks).zip(between), None, None),
+            Err((why, longer)) => (None, Some(why), longer),
         };
         Some(Parts {
             value,
@@ -329,6 +342,7 @@ impl Record {
             range_low: ranks.zip(own).map(|((ranks, of), own)| own.at(ranks.low).min(of.low)),
             n_effective: ranks.map(|(ranks, _)| ranks.effective),
             missing,
+            longer,
         })
     }
 }
@@ -358,6 +372,8 @@ struct Parts {
     range_low: Option<f64>,
     n_effective: Option<f64>,
     missing: Option<String>,
+    /// The factor by which a longer run would have an interval, if it has none.
+    longer: Option<f64>,
 }
 
 impl Parts {
@@ -370,6 +386,7 @@ impl Parts {
             range_low: own.and_then(|own| own.mean_range_low_ns),
             n_effective: None,
             missing: times.no_interval.get(&Percentile::P50).cloned(),
+            longer: None,
         }
     }
 
@@ -383,6 +400,7 @@ impl Parts {
             range_low: own.and_then(|own| ns(&own.range_low_ns)),
             n_effective: times.n_effective.get(&percentile).copied(),
             missing: times.no_interval.get(&percentile).cloned(),
+            longer: None,
         }
     }
 }

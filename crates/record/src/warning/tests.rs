@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::prose::flaw;
+use crate::record::{LoopKind, Record};
 use std::collections::BTreeSet;
 
 fn every_warning() -> Vec<Warning> {
@@ -136,4 +137,26 @@ fn figures_are_in_the_sentence() {
         "a:1 was gone from −500 ms to 1 s, from 2 s to 2.25 s, from 3 s to 4 s and 1 more"
     );
     assert!(sentences[8].starts_with("64 connections for 4 server threads at 200 000/s"));
+}
+
+/// A remedy named a flag that the run's own scenario refuses, or that it has no use for.
+#[test]
+fn remedies_fit_the_settings_of_the_run() {
+    let cases: [(&[(&str, &str)], LoopKind, &[&str], &[&str]); 6] = [
+        (&[("precision", "p99 5%")], LoopKind::Open, &["--duration"], &["--at-most"]),
+        (&[("ops-max", "1M")], LoopKind::Open, &["--duration"], &["--ops-max"]),
+        (&[("wave", "step:1,2@1s")], LoopKind::Open, &["--rate"], &["rates in --wave"]),
+        (&[("rate", "0")], LoopKind::Closed, &["--rate"], &["--threads"]),
+        (&[("clients", "8")], LoopKind::Closed, &["--connections", "--rate"], &["--clients"]),
+        (&[("load", "always")], LoopKind::Open, &["--load always"], &["--duration", "--rate"]),
+    ];
+    for (fields, loop_kind, absent, present) in cases {
+        let words = fields.iter().map(|(name, word)| ((*name).to_owned(), (*word).into()));
+        let record = Record { scenario: words.collect(), loop_kind, ..Record::default() };
+        let means = Means::of(&record);
+        let remedies: Vec<String> = every_warning().iter().map(|it| it.remedy(&means)).collect();
+        let said = |word: &&&str| remedies.iter().any(|remedy| remedy.contains(**word));
+        assert_eq!(absent.iter().find(said), None, "{fields:?}: {remedies:#?}");
+        assert!(present.iter().all(|word| said(&word)), "{fields:?}: {remedies:#?}");
+    }
 }
