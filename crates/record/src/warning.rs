@@ -356,68 +356,31 @@ impl Warning {
         }
     }
 
-    /// The remedy for a run that has these `means`: a clause that begins with a verb.
-    pub fn remedy(&self, means: &Means) -> String {
-        match self {
-            Self::CpuThrottled { .. } => means.or_lower(
-                "give the control group a larger CPU quota (a container's CPU limit), or use fewer \
-                 --threads",
-                " and ",
-            ),
-            Self::ClientSaturated { .. } => means.or_lower("use more --threads or CPUs", ", or "),
-            Self::TooFewSamples { .. } => {
-                means.or_higher(&format!("measure longer ({})", means.longer), " or at ")
-            }
-            Self::UnsteadyWarmup { .. } => format!(
-                "measure longer ({}), or give the warm-up that the server needs (--warmup)",
-                means.longer
-            ),
-            Self::Imprecise { .. } => {
-                means.or_higher("measure longer (--at-most)", " or at ")
-                    + "; if memtide was late, that does not help: see memtide doctor"
-            }
-            Self::FewConnections { .. } => {
-                format!("use more {}, or several client machines", means.connections)
-            }
-            Self::TooManyConnections { .. } => format!(
-                "raise the server's connection limit (its -c) or use fewer {}",
-                means.connections
-            ),
-            Self::SampleOverflow { .. } => {
-                means.or_lower("write --samples to a faster disk", ", or use ")
-            }
-            Self::DescriptorsExhausted { .. } => format!(
-                "raise the hard limit (ulimit -Hn, fs.file-max) or use fewer {}",
-                means.connections
-            ),
-            Self::PortsExhausted { .. } => format!(
-                "{}, add source addresses with --bind, or widen net.ipv4.ip_local_port_range",
-                match means.may_reset {
-                    true => "reset connections with --linger 0".to_owned(),
-                    false => format!("use fewer {}", means.connections),
-                }
-            ),
-            Self::Upset(Upset::HitRatio { .. }) if means.fills_always => {
-                "find out why the servers lost what they were filled with, or treat the times as \
-                 those of misses"
-                    .to_owned()
-            }
-            _ => self.fixed_remedy().to_owned(),
-        }
-    }
-
-    /// The remedy of a warning that is the same for all runs.
-    const fn fixed_remedy(&self) -> &'static str {
+    /// The remedy for a run whose settings are not known here: a clause that begins with a verb.
+    pub const fn remedy(&self) -> &'static str {
         match self {
             Self::GeneratorLate { cause, .. } => generator_late_remedy(*cause),
             Self::CpuTaken { by_server, .. } => cpu_taken_remedy(*by_server),
             Self::ServerCpuTaken { .. } => {
                 "stop other programs on the server's CPUs, or give it CPUs of its own (taskset)"
             }
+            Self::CpuThrottled { .. } => {
+                "give the control group a larger CPU quota (a container's CPU limit), or use fewer \
+                 --threads and a lower --rate"
+            }
+            Self::ClientSaturated { .. } => "use more --threads or CPUs, or a lower --rate",
             Self::SharedCpu { .. } => Spoiler::SharedCpu.remedy(),
             Self::CpuStolen { .. } => Spoiler::CpuStolen.remedy(),
             Self::RowsWithoutRecord { .. } => {
                 "use the record for totals; memtide agent records fetches what a living agent kept"
+            }
+            Self::TooFewSamples { .. } => "measure longer (--duration) or at a higher --rate",
+            Self::UnsteadyWarmup { .. } => {
+                "measure longer (--duration), or give the warm-up that the server needs (--warmup)"
+            }
+            Self::Imprecise { .. } => {
+                "measure longer (--at-most) or at a higher --rate; if memtide was late, that does \
+                 not help: see memtide doctor"
             }
             Self::FileLimit { .. } => Spoiler::FileLimit.remedy(),
             Self::Evictions { own: Some(false), .. } => {
@@ -428,6 +391,13 @@ impl Warning {
                 "give the server more memory (its -m), or use fewer --keys or a smaller \
                  --value-size"
             }
+            Self::FewConnections { .. } => "use more --connections, or several client machines",
+            Self::TooManyConnections { .. } => {
+                "raise the server's connection limit (its -c) or use fewer --connections"
+            }
+            Self::SampleOverflow { .. } => {
+                "write --samples to a faster disk, or use a lower --rate"
+            }
             Self::OtherClients { .. } => "measure a server that no other client uses",
             Self::StatsUnavailable { .. } => {
                 "let the server answer the stats command, or skip the comparison with --no-stats"
@@ -436,6 +406,13 @@ impl Warning {
                 "check the server's log; the response times include the losses"
             }
             Self::Upset(upset) => upset.remedy(),
+            Self::DescriptorsExhausted { .. } => {
+                "raise the hard limit (ulimit -Hn, fs.file-max) or use fewer --connections"
+            }
+            Self::PortsExhausted { .. } => {
+                "reset connections with --linger 0, add source addresses with --bind, or widen \
+                 net.ipv4.ip_local_port_range"
+            }
             Self::ConnectsFailed { .. } => {
                 "check that the server runs and that its listen backlog is long enough; the \
                  response times include the failures"
@@ -450,31 +427,9 @@ impl Warning {
             Self::ServersDiffer { .. } => {
                 "compare the times of each server before you attribute them to one of them"
             }
-            Self::CpuThrottled { .. }
-            | Self::ClientSaturated { .. }
-            | Self::TooFewSamples { .. }
-            | Self::UnsteadyWarmup { .. }
-            | Self::Imprecise { .. }
-            | Self::FewConnections { .. }
-            | Self::TooManyConnections { .. }
-            | Self::SampleOverflow { .. }
-            | Self::DescriptorsExhausted { .. }
-            | Self::PortsExhausted { .. } => BY_SETTINGS,
-        }
-    }
-
-    /// The warning as a run's record keeps it, with the remedy for a run that has these `means`.
-    pub fn to_record(&self, means: &Means) -> WarningRecord {
-        WarningRecord {
-            code: self.code().to_owned(),
-            message: self.message(),
-            remedy: self.remedy(means),
         }
     }
 }
-
-/// No remedy is the same for all runs: it depends on their settings.
-const BY_SETTINGS: &str = "";
 
 const UNCHECKED: &str =
     "the servers' certificates were not checked, so any other machine may have answered";
@@ -627,6 +582,14 @@ fn surplus_rows(agents: &str, operations: u64) -> String {
         "intervals, hlog and points hold {operations} operations more than the record: those that \
          {agents} reported before the loss of its record"
     )
+}
+
+impl Warning {
+    /// The warning as a run's record keeps it, with the remedy for a run that has these `means`.
+    pub fn to_record(&self, means: &Means) -> WarningRecord {
+        let (code, message) = (self.code().to_owned(), self.message());
+        WarningRecord { code, message, remedy: means.fit(self.remedy()) }
+    }
 }
 
 /// A warning about a run whose settings are not known here.

@@ -12,7 +12,7 @@ use division::Division;
 use memtide_base::{Rate, Remedy, Span, Words};
 use memtide_compat::FaceWords;
 use memtide_host::signal::StopFlag;
-use memtide_record::{Means, Warning};
+use memtide_record::Warning;
 use memtide_run::steps::StepsOutcome;
 use memtide_run::{Failure, RunOutcome, SampledServers};
 use memtide_scenario::{Outputs, Problem, Scenario, Settings};
@@ -127,7 +127,7 @@ impl FrontProfile {
     pub(crate) fn unfit(&self, warning: &Warning) -> Stop {
         let message = warning.message();
         Stop::usage(match self.words {
-            None => format!("{message}; {}", warning.remedy(&Means::default())),
+            None => format!("{message}; {}", warning.remedy()),
             Some(words) => {
                 let fewer = words.remedy(Remedy::OrFewerConnections);
                 format!("{message}; raise the hard limit (ulimit -Hn){fewer}")

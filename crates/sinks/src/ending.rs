@@ -1,6 +1,6 @@
 //! The ends of outputs, and what is said of those that could not be opened or written.
 
-use memtide_record::{Exit, Means, Warning};
+use memtide_record::{Exit, Warning};
 use std::io;
 
 /// The failure of an output, as a sentence with the exit code that it means.
@@ -26,7 +26,7 @@ impl OutputStop {
     /// The failure of an output that cannot be written.
     pub fn unwritable(name: &str, error: &io::Error) -> Self {
         let warning = Warning::OutputFailed { output: name.to_owned(), why: error.to_string() };
-        Self::failed(format!("{}; {}", warning.message(), warning.remedy(&Means::default())))
+        Self::failed(format!("{}; {}", warning.message(), warning.remedy()))
     }
 
     /// The failure of the output `name`, if `written` is one. That the reader of stdout, or of a

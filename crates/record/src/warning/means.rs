@@ -19,22 +19,41 @@ pub struct Means {
     pub(super) fills_always: bool,
 }
 
+/// What joins a lower or higher rate to the remedy before it.
+const JOINTS: [&str; 4] = [", or use ", ", or ", " or at ", " and "];
+/// Parts of remedies that not every run can follow.
+const LONGER_RUN: &str = "(--duration)";
+const RESET: &str = "reset connections with --linger 0, ";
+const FILL: &str = "fill the servers with --load always";
+
 impl Means {
-    /// `remedy`, and a lower rate after `joint` where the run has one.
-    pub(super) fn or_lower(&self, remedy: &str, joint: &str) -> String {
-        self.with_rate(remedy, joint, "lower")
+    /// `remedy` as it fits the run: without the flags that the run refuses, and with those that it
+    /// has in their place.
+    pub(super) fn fit(&self, remedy: &str) -> String {
+        let remedy = ["lower", "higher"]
+            .into_iter()
+            .fold(remedy.to_owned(), |remedy, how| self.fit_rate(&remedy, how));
+        let mut remedy = remedy
+            .replace("--connections", self.connections)
+            .replace(LONGER_RUN, &format!("({})", self.longer));
+        if !self.may_reset {
+            remedy = remedy.replace(RESET, "");
+        }
+        if self.fills_always {
+            remedy = remedy.replace(FILL, "find out why the servers lost keys");
+        }
+        remedy
     }
 
-    /// `remedy`, and a higher rate after `joint` where the run has one.
-    pub(super) fn or_higher(&self, remedy: &str, joint: &str) -> String {
-        self.with_rate(remedy, joint, "higher")
-    }
-
-    fn with_rate(&self, remedy: &str, joint: &str, how: &str) -> String {
+    /// `remedy` with a rate that is `how`, as far as the run has one.
+    fn fit_rate(&self, remedy: &str, how: &str) -> String {
+        let usual = format!("a {how} --rate");
         match self.rate {
-            None => remedy.to_owned(),
-            Some("--wave") => format!("{remedy}{joint}{how} rates in --wave"),
-            Some(flag) => format!("{remedy}{joint}a {how} {flag}"),
+            Some("--wave") => remedy.replace(&usual, &format!("{how} rates in --wave")),
+            Some(flag) => remedy.replace(&usual, &format!("a {how} {flag}")),
+            None => JOINTS.iter().fold(remedy.to_owned(), |remedy, joint| {
+                remedy.replace(&format!("{joint}{usual}"), "")
+            }),
         }
     }
 }
@@ -46,7 +65,7 @@ impl Default for Means {
             longer: "--duration",
             rate: Some("--rate"),
             connections: "--connections",
-            may_reset: false,
+            may_reset: true,
             fills_always: false,
         }
     }

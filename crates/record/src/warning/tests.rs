@@ -139,24 +139,44 @@ fn figures_are_in_the_sentence() {
     assert!(sentences[8].starts_with("64 connections for 4 server threads at 200 000/s"));
 }
 
+/// A run with this field, what its remedies must not name, and what they must.
+struct Fitting {
+    field: [&'static str; 2],
+    loop_kind: LoopKind,
+    absent: &'static [&'static str],
+    present: &'static str,
+}
+
+impl Fitting {
+    const fn new(
+        field: [&'static str; 2],
+        loop_kind: LoopKind,
+        absent: &'static [&'static str],
+        present: &'static str,
+    ) -> Self {
+        Self { field, loop_kind, absent, present }
+    }
+}
+
 /// A remedy named a flag that the run's own scenario refuses, or that it has no use for.
 #[test]
 fn remedies_fit_the_settings_of_the_run() {
-    let cases: [(&[(&str, &str)], LoopKind, &[&str], &[&str]); 6] = [
-        (&[("precision", "p99 5%")], LoopKind::Open, &["--duration"], &["--at-most"]),
-        (&[("ops-max", "1M")], LoopKind::Open, &["--duration"], &["--ops-max"]),
-        (&[("wave", "step:1,2@1s")], LoopKind::Open, &["--rate"], &["rates in --wave"]),
-        (&[("rate", "0")], LoopKind::Closed, &["--rate"], &["--threads"]),
-        (&[("clients", "8")], LoopKind::Closed, &["--connections", "--rate"], &["--clients"]),
-        (&[("load", "always")], LoopKind::Open, &["--load always"], &["--duration", "--rate"]),
-    ];
-    for (fields, loop_kind, absent, present) in cases {
-        let words = fields.iter().map(|(name, word)| ((*name).to_owned(), (*word).into()));
-        let record = Record { scenario: words.collect(), loop_kind, ..Record::default() };
+    use LoopKind::{Closed, Open};
+    for Fitting { field: [name, word], loop_kind, absent, present } in [
+        Fitting::new(["precision", "p99 5%"], Open, &["--duration"], "--at-most"),
+        Fitting::new(["ops-max", "1M"], Open, &["--duration"], "--ops-max"),
+        Fitting::new(["wave", "step:1,2@1s"], Open, &["--rate"], "rates in --wave"),
+        Fitting::new(["rate", "0"], Closed, &["--rate"], "--threads"),
+        Fitting::new(["clients", "8"], Closed, &["--connections", "--rate"], "--clients"),
+        Fitting::new(["load", "always"], Open, &["--load always"], "--duration"),
+    ] {
+        let scenario = [(name.to_owned(), word.into())].into_iter().collect();
+        let record = Record { scenario, loop_kind, ..Record::default() };
         let means = Means::of(&record);
-        let remedies: Vec<String> = every_warning().iter().map(|it| it.remedy(&means)).collect();
-        let said = |word: &&&str| remedies.iter().any(|remedy| remedy.contains(**word));
-        assert_eq!(absent.iter().find(said), None, "{fields:?}: {remedies:#?}");
-        assert!(present.iter().all(|word| said(&word)), "{fields:?}: {remedies:#?}");
+        let remedies: Vec<String> =
+            every_warning().iter().map(|it| it.to_record(&means).remedy).collect();
+        let said = |word: &str| remedies.iter().any(|remedy| remedy.contains(word));
+        assert!(!absent.iter().any(|word| said(word)), "{name} {word}: {remedies:#?}");
+        assert!(said(present), "{name} {word}: {remedies:#?}");
     }
 }

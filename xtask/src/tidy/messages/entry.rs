@@ -119,9 +119,8 @@ pub(super) fn warnings(source: &Source, spoilers: &[[String; 3]]) -> Vec<[String
     let mut found = Vec::new();
     for item in source.declared().filter(|it| it.keyword == "enum" && !source.in_test(it.at)) {
         let Some(declaration) = block(&source.code, item.at) else { continue };
-        let of = |names: &[&str]| variants(source, &functions, item.name, names);
-        let [codes, messages, remedies] =
-            [&["code"][..], &["message"], &["remedy", "fixed_remedy"]].map(of);
+        let of = |name| variants(source, &functions, item.name, &[name]);
+        let [codes, messages, remedies] = ["code", "message", "remedy"].map(of);
         for (variant, body) in codes {
             let spoiler = spoilers.iter().find(|[of, ..]| of == variant);
             let own = texts(source, &body).into_iter().next();
