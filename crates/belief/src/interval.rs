@@ -8,9 +8,9 @@ use crate::law::{
     NORMAL_99, NORMAL_975, NORMAL_995, NORMAL_9975, NORMAL_99875, beta_quantile, student,
 };
 use crate::longrun::LongRun;
+use crate::shape::Unexplained;
 use memtide_metrics::{Histogram, Slice};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// Fewer slices than this say too little about their scatter.
 pub const SLICES_MIN: usize = 16;
@@ -26,6 +26,8 @@ const EFFECTIVE_MIN: f64 = 80.0;
 const MEDIAN_PART: f64 = 3.0;
 /// Operations beyond a percentile that a rank above its upper end needs, about.
 const BEYOND_OF_RANK: f64 = 3.7;
+/// A run with too few slices is to be longer by this factor.
+const LONGER_OF_FEW: f64 = 4.0;
 /// From this percentile on, none has more effective operations than the one below it.
 const TAIL: f64 = 0.9;
 
@@ -38,6 +40,9 @@ pub struct Sample<'a> {
     pub unanswered: u64,
     /// These operations by slice, in order of time.
     pub slices: &'a [Slice],
+    /// The rate that the schedule intended in each slice, in any unit; empty if it was the same in
+    /// all.
+    pub rates: &'a [f64],
 }
 
 /// How sure an interval is to hold the true value.
@@ -163,20 +168,25 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The reason as a clause for people; `measured_s` is the length of the run.
-    pub fn words(&self, measured_s: f64) -> String {
-        let more = |longer: f64| Seconds((longer - 1.0).max(0.0) * measured_s);
+    /// The reason as a clause for people. How much longer a run must be is no part of it: that is
+    /// advice, and whether a longer run helps depends on more than this figure.
+    pub fn words(&self) -> String {
         match *self {
             Self::Nothing => "nothing was answered".to_owned(),
             Self::FewSlices => "too few slices of the window hold operations".to_owned(),
             Self::Partial => "the slices do not hold every operation".to_owned(),
             Self::Unanswered => "it reaches into the unanswered operations".to_owned(),
-            Self::FewBeyond { effective, longer } => {
-                format!("{} above it: about {} more", operations(effective), more(longer))
-            }
-            Self::FewEffective { effective, longer } => {
-                format!("{}: about {} more", operations(effective), more(longer))
-            }
+            Self::FewBeyond { effective, .. } => format!("{} above it", operations(effective)),
+            Self::FewEffective { effective, .. } => operations(effective),
+        }
+    }
+
+    /// The factor by which a longer run would have about enough; none if no length would do.
+    pub const fn longer(&self) -> Option<f64> {
+        match *self {
+            Self::FewBeyond { longer, .. } | Self::FewEffective { longer, .. } => Some(longer),
+            Self::FewSlices => Some(LONGER_OF_FEW),
+            Self::Nothing | Self::Partial | Self::Unanswered => None,
         }
     }
 }
@@ -185,26 +195,6 @@ fn operations(effective: f64) -> String {
     match effective.floor() as u64 {
         1 => "1 effective operation".to_owned(),
         number => format!("{number} effective operations"),
-    }
-}
-
-/// A length of time, rounded up to two digits for people.
-struct Seconds(f64);
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(length) = *self;
-        if length <= 0.0 || !length.is_finite() {
-            return f.write_str("1 s");
-        }
-        let unit = 10f64.powf(length.log10().floor() - 1.0);
-        let length = (length / unit - 1e-9).ceil() * unit;
-        match length {
-            of if of < 1.0 => write!(f, "{:.0} ms", of * 1e3),
-            of if of < 120.0 => write!(f, "{of:.0} s"),
-            of if of < 7_200.0 => write!(f, "{:.0} min", of / 60.0),
-            of => write!(f, "{:.0} h", of / 3_600.0),
-        }
     }
 }
 
@@ -250,7 +240,7 @@ impl Sample<'_> {
     pub(crate) fn effective(&self, percentiles: &[f64], confidence: Confidence) -> Vec<Effective> {
         let (all, count) = (Whole::of(self.slices), self.count() as f64);
         let each = percentiles.iter().map(|&p| {
-            let long = LongRun::of(all.residuals(self.slices, p));
+            let long = self.long_run(all.residuals(self.slices, p), Slice::count);
             let inflation = (long.variance / (p * (1.0 - p) * count)).max(1.0);
             let by_student = (confidence.student(long.freedom) / confidence.normal()).powi(2);
             Effective { plain: count / inflation, narrowed: count / (inflation * by_student) }
@@ -327,11 +317,20 @@ impl Sample<'_> {
         let sum: f64 = self.slices.iter().map(|slice| slice.sum_ns as f64).sum();
         let mean = sum / count;
         let residual = |slice: &Slice| slice.sum_ns as f64 - mean * slice.answered as f64;
-        let long = LongRun::of(self.slices.iter().map(residual).collect());
+        let residuals = self.slices.iter().map(residual).collect();
+        let long = self.long_run(residuals, |slice| slice.answered);
         let error = long.variance.sqrt() / count;
         let t = confidence.student(long.freedom_plain);
         let end = |t: f64| mean - unskewed(t, long.skew) * error;
         Ok(Interval { low: end(t).max(0.0), high: end(-t) })
+    }
+
+    /// The scatter of `residuals`, one per slice in proportion to its `count` of operations, beyond
+    /// what the rate of the load explains.
+    fn long_run(&self, residuals: Vec<f64>, count: impl Fn(&Slice) -> u64) -> LongRun {
+        let counts: Vec<f64> = self.slices.iter().map(|slice| count(slice) as f64).collect();
+        let Unexplained { residuals, fitted } = Unexplained::of(residuals, &counts, self.rates);
+        LongRun::of(residuals, fitted)
     }
 
     /// The reason for which no interval of these times can be had, whatever the figure.
@@ -353,15 +352,16 @@ impl Sample<'_> {
 }
 
 /// Half the width of the rate's interval as a fraction of the rate, from the number of operations
-/// in each slice and the slice's length; none with too few slices.
+/// in each slice and the number that was intended, in any unit: without a wave, the slice's length.
+/// None with too few slices.
 pub fn rate_half_width(slices: &[(u64, f64)]) -> Option<f64> {
     let count: f64 = slices.iter().map(|(count, _)| *count as f64).sum();
-    let length: f64 = slices.iter().map(|(_, length)| length).sum();
-    if slices.len() < SLICES_MIN || count <= 0.0 || length <= 0.0 {
+    let intended: f64 = slices.iter().map(|(_, intended)| intended).sum();
+    if slices.len() < SLICES_MIN || count <= 0.0 || intended <= 0.0 {
         return None;
     }
-    let residual = |&(of, long): &(u64, f64)| of as f64 - count * long / length;
-    let long = LongRun::of(slices.iter().map(residual).collect());
+    let residual = |&(of, meant): &(u64, f64)| of as f64 - count * meant / intended;
+    let long = LongRun::of(slices.iter().map(residual).collect(), 0);
     Some(Confidence::P95.student(long.freedom_plain) * long.variance.sqrt() / count)
 }
 

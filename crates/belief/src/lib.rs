@@ -16,6 +16,7 @@ mod warmup;
 pub mod own;
 mod placement;
 pub mod interval;
+mod shape;
 mod longrun;
 mod law;
 

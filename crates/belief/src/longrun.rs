@@ -29,42 +29,50 @@ pub(crate) struct LongRun {
 }
 
 impl LongRun {
-    /// The variance of the sum of `residuals`, one per slice in order of time, whose sum is 0.
-    pub(crate) fn of(mut residuals: Vec<f64>) -> Self {
+    /// The variance of the sum of `residuals`, one per slice in order of time, whose sum is 0 and
+    /// from which this number of other parameters was `fitted`.
+    pub(crate) fn of(mut residuals: Vec<f64>, fitted: usize) -> Self {
         loop {
             let slices = residuals.len() as f64;
             let squares: f64 = residuals.iter().map(|d| d * d).sum();
             if squares <= ROUNDING {
-                let freedom = (slices - 1.0).max(1.0);
+                let freedom = free(slices, fitted);
                 return Self { variance: 0.0, freedom, freedom_plain: freedom, skew: 0.0 };
             }
             let next: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
             let lag = next / squares;
             let is_significant = (lag + 1.0 / slices) * slices.sqrt() >= SIGNIFICANT;
             if residuals.len() < SLICES_MIN || !is_significant {
-                return Self::independent(&residuals, squares, lag);
+                return Self::independent(&residuals, (squares, lag), fitted);
             }
             residuals = merged(&residuals);
         }
     }
 
     /// The variance from slices whose correlation is at most that of `lag`.
-    fn independent(residuals: &[f64], squares: f64, lag: f64) -> Self {
+    fn independent(residuals: &[f64], (squares, lag): (f64, f64), fitted: usize) -> Self {
         let slices = residuals.len() as f64;
         let correlation = (lag + (1.0 + 3.0 * lag) / slices).clamp(0.0, CORRELATION_MAX);
         let growth = (1.0 + correlation) / (1.0 - correlation);
         let fourth: f64 = residuals.iter().map(|d| d.powi(4)).sum();
         let third: f64 = residuals.iter().map(|d| d.powi(3)).sum();
         let excess = (fourth - squares * squares / slices).max(1e-300);
-        let freedom_plain = (slices - 1.0) / growth;
+        let free = free(slices, fitted);
+        let freedom_plain = free / growth;
         let skewness = third / slices / (squares / slices).powf(1.5);
         Self {
-            variance: squares * slices / (slices - 1.0) * growth,
+            variance: squares * slices / free * growth,
             freedom: freedom_plain.min(2.0 * squares * squares / excess).max(1.0),
             freedom_plain,
             skew: skewness / (6.0 * slices.sqrt()),
         }
     }
+}
+
+/// Degrees of freedom of independent slices, from which their mean and other parameters were
+/// `fitted`.
+fn free(slices: f64, fitted: usize) -> f64 {
+    (slices - 1.0 - fitted as f64).max(1.0)
 }
 
 /// Half as many slices; of an odd number, one holds three.

@@ -75,7 +75,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 fn observe(run: &Run, truth: &[f64; 5], tallies: &mut [Tally; 6]) {
-    let sample = Sample { whole: &run.whole, unanswered: 0, slices: &run.slices };
+    let sample = Sample { whole: &run.whole, unanswered: 0, slices: &run.slices, rates: &[] };
     let count = run.whole.count() as f64;
     for (at, ranks) in sample.ranks(&PERCENTILES).into_iter().enumerate() {
         let of = ranks.ok().and_then(|ranks| sample.between(&ranks));

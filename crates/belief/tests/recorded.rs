@@ -69,7 +69,7 @@ fn percentiles_equal_the_reference_to_a_bucket() {
     assert_eq!(sets.len(), 20);
     let mut printed = 0;
     for set in &sets {
-        let sample = Sample { whole: &set.whole, unanswered: 0, slices: &set.slices };
+        let sample = Sample { whole: &set.whole, unanswered: 0, slices: &set.slices, rates: &[] };
         let ranks = sample.ranks(&PERCENTILES.map(|(_, p)| p));
         for ((name, _), ranks) in PERCENTILES.iter().zip(ranks) {
             let [_, low, high, effective] = set.figure(name);
@@ -92,7 +92,7 @@ fn percentiles_equal_the_reference_to_a_bucket() {
 #[test]
 fn means_and_rates_equal_the_reference() {
     for set in sets() {
-        let sample = Sample { whole: &set.whole, unanswered: 0, slices: &set.slices };
+        let sample = Sample { whole: &set.whole, unanswered: 0, slices: &set.slices, rates: &[] };
         let [_, low, high, _] = set.figure("mean");
         let of = sample.mean().ok();
         let ends = |of: Option<f64>| of.unwrap_or(-1.0);

@@ -6,8 +6,8 @@ use super::agree::{self, of_different_servers};
 use super::{counters, missing};
 use memtide_base::Span;
 use memtide_record::{
-    AgentRecord, Believable, Check, CheckKind, CheckResult, LateCause, MissingRecord, Percentile,
-    Record, ShardRecord, ShareRecord, Verdict, Warning, WarningRecord,
+    AgentRecord, Believable, Check, CheckKind, CheckResult, LateCause, Means, MissingRecord,
+    Percentile, Record, ShardRecord, ShareRecord, Verdict, Warning, WarningRecord,
 };
 use std::collections::BTreeSet;
 
@@ -39,7 +39,8 @@ pub(super) fn conclude(record: &mut Record, ran: &[&ShardRecord], mut checks: Ve
         checks.insert(behind.unwrap_or(checks.len()), check);
         silences(record, &mut checks);
         record.warnings.retain(|it| !counters::JUDGED_ANEW.contains(&it.code.as_str()));
-        record.warnings.extend(warning.iter().map(WarningRecord::from));
+        let means = Means::of(record);
+        record.warnings.extend(warning.iter().map(|warning| warning.to_record(&means)));
     }
     let judged = Believable::from_checks(checks);
     let worst = ran.iter().map(|shard| shard.believable.verdict).max();
@@ -192,6 +193,7 @@ fn warnings(shards: &[&ShardRecord], record: &Record) -> Vec<WarningRecord> {
         let servers = names.collect::<BTreeSet<_>>().len();
         of_merged.push(Warning::ServersDiffer { runs: shards.len(), servers });
     }
-    warnings.extend(of_merged.iter().map(WarningRecord::from));
+    let means = Means::of(record);
+    warnings.extend(of_merged.iter().map(|warning| warning.to_record(&means)));
     warnings
 }

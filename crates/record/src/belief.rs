@@ -9,6 +9,7 @@ mod eighths;
 mod figure;
 mod judged;
 mod placed;
+mod wave;
 
 pub(crate) use figure::SOME_UNANSWERED;
 pub use figure::{Channel, GradedFigure, LATE, Ranged};
@@ -22,6 +23,7 @@ use memtide_belief::{Own, Ranks, Refusal, Sample, interval, own};
 use memtide_metrics::{Histogram, LATE_CLASSES, Slice, slices};
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
+use wave::Intended;
 
 /// Why a record from before slices were kept has no intervals.
 const NO_SLICES: &str = "kept no slices";
@@ -47,14 +49,15 @@ impl Record {
 
     /// Sets the intervals, and the bounds of memtide's own share.
     fn believe(&mut self) {
-        let (others, measured_s) = (self.others(), self.measured_s);
-        let kinds = self.response.keys();
+        let (others, kinds) = (self.others(), self.response.keys());
         let punctual: BTreeMap<Kind, Histogram<u64>> =
             kinds.filter_map(|kind| Some((*kind, self.punctual_of(*kind)?))).collect();
         let slicing = self.slicing.take();
         let all = slicing.as_ref().and_then(|of| of.channel(of.response.get(&Kind::All)).ok());
-        self.set_rate_interval(slicing.as_ref(), all.as_deref());
-        self.find_drift(all.as_deref());
+        let intended = slicing.as_ref().map(|slicing| self.intended(slicing));
+        self.set_rate_interval(intended.as_ref(), all.as_deref());
+        self.find_drift(slicing.as_ref().zip(all.as_deref()));
+        let rates = intended.as_ref().map_or(&[][..], |intended| &intended.rates);
         let set = |times: &mut Distribution,
                    kept: &dyn Fn(&Slicing) -> Option<&String>,
                    punctual: Option<&Histogram<u64>>| {
@@ -64,7 +67,7 @@ impl Record {
                 None => Err(NO_SLICES.to_owned()),
             };
             let own = punctual.map(|punctual| times.own_of(punctual, others));
-            times.set_belief(&whole, slices, own, measured_s);
+            times.set_belief(&whole, (slices, rates), own);
             // What holds for all figures is said once.
             if slicing.as_ref().is_none_or(|slicing| slicing.unusable.is_some()) {
                 times.no_interval.clear();
@@ -95,13 +98,11 @@ impl Record {
         Some(own::punctual(&times(&self.response)?, times(&self.drawn).as_ref(), &punctual))
     }
 
-    /// The interval of the rate: from the scatter of the slices' operations.
-    fn set_rate_interval(&mut self, slicing: Option<&Slicing>, all: Option<&[Slice]>) {
-        let half = slicing.zip(all).and_then(|(slicing, all)| {
-            let starts = (0..).map(|number| slicing.width_ns.saturating_mul(number));
-            let lengths =
-                starts.map(|start| slicing.width_ns.min(self.window_ns.saturating_sub(start)));
-            let each = all.iter().zip(lengths).map(|(slice, ns)| (slice.count(), ns as f64));
+    /// The interval of the rate: from the scatter of the slices' operations around those that were
+    /// intended.
+    fn set_rate_interval(&mut self, intended: Option<&Intended>, all: Option<&[Slice]>) {
+        let half = intended.zip(all).and_then(|(intended, all)| {
+            let each = all.iter().map(Slice::count).zip(intended.operations.iter().copied());
             interval::rate_half_width(&each.collect::<Vec<_>>())
         });
         let rate = &mut self.rate;
@@ -159,25 +160,24 @@ impl Distribution {
         Own { punctual, unanswered, others }
     }
 
-    /// Sets the intervals of all figures from the `slices` of these times, of which `whole` are
-    /// those answered, or the reasons for their absence; and the bounds of memtide's own share.
+    /// Sets the intervals of all figures from the `slices` of these times with their intended rates,
+    /// of which `whole` are those answered, or the reasons for their absence; and the bounds of
+    /// memtide's own share.
     fn set_belief(
         &mut self,
         whole: &Histogram<u64>,
-        slices: Result<Vec<Slice>, String>,
+        (slices, rates): (Result<Vec<Slice>, String>, &[f64]),
         own: Option<Own<'_>>,
-        measured_s: f64,
     ) {
         self.n_effective.clear();
         self.no_interval.clear();
         let unanswered = self.unanswered;
         let mut share = OwnShare::default();
-        let words = |refusal: &Refusal| refusal.words(measured_s);
         let sample = slices
             .as_ref()
-            .map(|slices| Sample { whole, unanswered, slices })
+            .map(|slices| Sample { whole, unanswered, slices, rates })
             .map_err(Clone::clone);
-        for (percentile, ranks) in published(&sample, measured_s) {
+        for (percentile, ranks) in published(&sample) {
             let value = self.percentile(percentile);
             let of = ranks.and_then(|ranks| {
                 let between = sample.as_ref().ok().and_then(|sample| sample.between(&ranks));
@@ -185,7 +185,7 @@ impl Distribution {
                     ranks,
                     between
                         .filter(|_| value.is_some())
-                        .ok_or_else(|| words(&Refusal::Unanswered))?,
+                        .ok_or_else(|| Refusal::Unanswered.words())?,
                 ))
             });
             let interval = of.as_ref().ok().map(|(_, of)| [of.low as u64, of.high as u64]);
@@ -220,10 +220,7 @@ impl Distribution {
 
 /// The ranks of every published percentile, or why they are unknown. The 95th is no link of the
 /// chain, so that it changes nothing above it.
-fn published(
-    sample: &Result<Sample<'_>, String>,
-    measured_s: f64,
-) -> Vec<(Percentile, Result<Ranks, String>)> {
+fn published(sample: &Result<Sample<'_>, String>) -> Vec<(Percentile, Result<Ranks, String>)> {
     let sample = match sample {
         Ok(sample) => sample,
         Err(why) => return Percentile::ALL.iter().map(|of| (*of, Err(why.clone()))).collect(),
@@ -231,7 +228,7 @@ fn published(
     let chain = |percentiles: &[Percentile]| {
         let fractions: Vec<f64> = percentiles.iter().map(|of| of.fraction()).collect();
         let ranks = sample.ranks(&fractions).into_iter();
-        let ranks = ranks.map(|ranks| ranks.map_err(|refusal| refusal.words(measured_s)));
+        let ranks = ranks.map(|ranks| ranks.map_err(|refusal| refusal.words()));
         percentiles.iter().copied().zip(ranks).collect::<Vec<_>>()
     };
     let mut all = chain(&Percentile::CHAIN);

@@ -45,4 +45,4 @@ pub use memtide_belief::Grade;
 pub use memtide_belief::grade::YES_MAX;
 pub use record::*;
 pub use sample::{CellForm, Column, Sample, SampleOutcome, WrongValue, WrongValues};
-pub use warning::{LateCause, Warning, natively};
+pub use warning::{LateCause, Means, Warning, natively};

@@ -4,10 +4,12 @@
 //! fields, so no warning can be raised without them.
 
 mod silence;
+mod means;
 mod shortfall;
 mod upset;
 mod words;
 
+pub use means::Means;
 pub use shortfall::Shortfall;
 pub use upset::{Upset, exact_percent, stretches};
 pub use words::natively;
@@ -369,7 +371,7 @@ impl Warning {
         }
     }
 
-    /// The remedy: a clause that begins with a verb.
+    /// The remedy for a run whose settings are not known here: a clause that begins with a verb.
     pub const fn remedy(&self) -> &'static str {
         match self {
             Self::GeneratorLate { cause, .. } => generator_late_remedy(*cause),
@@ -600,13 +602,18 @@ fn surplus_rows(agents: &str, operations: u64) -> String {
     )
 }
 
+impl Warning {
+    /// The warning as a run's record keeps it, with the remedy for a run that has these `means`.
+    pub fn to_record(&self, means: &Means) -> WarningRecord {
+        let (code, message) = (self.code().to_owned(), self.message());
+        WarningRecord { code, message, remedy: means.fit(self.remedy()) }
+    }
+}
+
+/// A warning about a run whose settings are not known here.
 impl From<&Warning> for WarningRecord {
     fn from(warning: &Warning) -> Self {
-        Self {
-            code: warning.code().to_owned(),
-            message: warning.message(),
-            remedy: warning.remedy().to_owned(),
-        }
+        warning.to_record(&Means::default())
     }
 }
 

@@ -22,9 +22,9 @@ use memtide_metrics::interval::ConnectionCounters;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Lateness, Row, TallySum, Times};
 use memtide_record::{
     Agreement, Believable, ClientRecord, Counts, Distribution, EndedBy, FloorRecord,
-    IntervalRecord, ItemFigures, LagSplit, Lanes, LoopKind, MessageSizes, Phases, RateRecord,
-    Record, ServerCounters, ServerRecord, ServerTotals, ShareRecord, ShareStart, SliceRecord,
-    Totals, WarmupEnd, Warning, WarningRecord, Wide, per_second,
+    IntervalRecord, ItemFigures, LagSplit, Lanes, LoopKind, Means, MessageSizes, Phases,
+    RateRecord, Record, ServerCounters, ServerRecord, ServerTotals, ShareRecord, ShareStart,
+    SliceRecord, Totals, WarmupEnd, Warning, Wide, per_second,
 };
 use memtide_scenario::{Kind, Scenario};
 use memtide_world::fleet::CpuTime;
@@ -120,7 +120,8 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
     warnings.extend(doctor::throttled(record.machine_cpu.as_ref()));
     warnings.extend(material.commands.warnings.iter().cloned());
     warnings.extend(server_warnings(&record, &material));
-    record.warnings = warnings.iter().map(WarningRecord::from).collect();
+    let means = Means::of(&record);
+    record.warnings = warnings.iter().map(|warning| warning.to_record(&means)).collect();
     assert_eq!(record.warnings.len(), warnings.len(), "a warning is a value in the record");
     if let Err(why) = record.check_conservation() {
         panic!("operations must end exactly once, but in {why}");

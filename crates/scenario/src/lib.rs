@@ -12,6 +12,8 @@ mod page;
 
 mod file;
 
+mod advice;
+
 pub mod field;
 
 mod scenario;
@@ -30,6 +32,7 @@ mod prose;
 #[path = "../../base/tests/table/mod.rs"]
 mod table;
 
+pub use advice::{Advice, Change};
 pub use field::{
     AgentRule, FIELDS, Field, FieldError, Layer, Origin, Section, given_fields, is_near,
     scenario_file,

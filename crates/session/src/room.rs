@@ -101,7 +101,10 @@ fn needs(scenario: &Scenario, copies: u64) -> Vec<Need> {
         need(
             plan.connections_bytes().saturating_add(ends_bytes),
             format!("for {} connections with a depth of {}", plan.connections, plan.depth),
-            "fewer --connections or a smaller --depth",
+            match decided.client.clients {
+                None => "fewer --connections or a smaller --depth",
+                Some(_) => "fewer --clients or a smaller --connections-per-client",
+            },
         ),
         need(
             plan.windows_bytes(),
@@ -116,7 +119,11 @@ fn needs(scenario: &Scenario, copies: u64) -> Vec<Need> {
         need(
             plan.seconds_bytes(),
             format!("for {} seconds of the load", plan.kept_seconds),
-            "a shorter --duration",
+            if decided.precision.is_empty() {
+                "a shorter --duration"
+            } else {
+                "a shorter --at-most"
+            },
         ),
         need(
             plan.workers_bytes(),

@@ -52,6 +52,17 @@ pub enum Wave {
 }
 
 impl Wave {
+    /// The time after which the wave repeats itself; `None` if it does not, or has one rate.
+    pub fn period(&self) -> Option<Span> {
+        match self {
+            Self::Step { rates, every } => {
+                Some(Span::from_ns(every.ns().saturating_mul(rates.len() as u64)))
+            }
+            Self::Sine { period, .. } => Some(*period),
+            Self::Constant | Self::Ramp { .. } | Self::Random { .. } => None,
+        }
+    }
+
     /// The highest rate of the wave; `None` if the wave does not change the requested rate.
     pub fn peak(&self) -> Option<f64> {
         match self {

@@ -32,7 +32,7 @@ impl Run {
     }
 
     fn sample(&self) -> Sample<'_> {
-        Sample { whole: &self.whole, unanswered: 0, slices: &self.slices }
+        Sample { whole: &self.whole, unanswered: 0, slices: &self.slices, rates: &[] }
     }
 }
 
@@ -107,7 +107,7 @@ fn unanswered_operations_are_above_every_bound() {
     let run = Run::of(100, |_, _| 1_000);
     let mut slices = run.slices.clone();
     slices.iter_mut().for_each(|slice| slice.unanswered += 10);
-    let sample = Sample { whole: &run.whole, unanswered: 640, slices: &slices };
+    let sample = Sample { whole: &run.whole, unanswered: 640, slices: &slices, rates: &[] };
     let side = |p| sample.place(p, &bound(1e12), Confidence::P95).side;
     assert_eq!([0.5, 0.99].map(side), [Some(Side::Below), Some(Side::Above)]);
 }

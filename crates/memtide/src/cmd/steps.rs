@@ -103,6 +103,12 @@ fn settings(
         ),
         (!scenario.precision.is_empty(), precision_refused(command).to_owned()),
         (
+            scenario.at_most.is_some(),
+            "at-most is for a run that ends when its figures are known, which these steps do not: \
+             remove it, and use duration"
+                .to_owned(),
+        ),
+        (
             outputs.first(OutputKind::Samples).is_some(),
             "samples would mix the operations of all steps: remove it, and repeat one rate with \
              memtide run --samples"

@@ -1,7 +1,8 @@
 //! Figures that rise or fall during the window: they are not one number.
 
 use super::GradedFigure;
-use crate::record::{Drifting, LoopKind, Record};
+use super::wave::Phases;
+use crate::record::{Drifting, IntervalRecord, LoopKind, Record, Slicing};
 use memtide_belief::{Drift, Grade};
 use memtide_metrics::Slice;
 use memtide_scenario::Measure;
@@ -20,12 +21,17 @@ impl Drifting {
 }
 
 impl Record {
-    /// Sets `drift` from the `slices` of all response times, and from the rows. Without slices
-    /// (pooled runs) nothing is known.
-    pub(super) fn find_drift(&mut self, slices: Option<&[Slice]>) {
+    /// Sets `drift` from the slices of all response times, and from the rows. Without slices
+    /// (pooled runs) nothing is known. A wave is compared period by period; a ramp has none, and
+    /// nothing is known of it.
+    pub(super) fn find_drift(&mut self, slices: Option<(&Slicing, &[Slice])>) {
         self.drift.clear();
-        let Some(slices) = slices else { return };
-        let of = |p| Drift::of_percentile(slices, p);
+        let Some((slicing, slices)) = slices else { return };
+        let phases = self.phases();
+        let middle_s = |at: usize| (at as f64 + 0.5) * slicing.width_ns as f64 / 1e9;
+        let by_time = slices.iter().enumerate().map(|(at, slice)| (middle_s(at), slice.clone()));
+        let slices = phases.alike(by_time, self.measured_s, Slice::absorb);
+        let of = |p| Drift::of_percentile(&slices, p);
         let mut found = vec![(Drifting::P50, of(0.5)), (Drifting::P99, of(0.99))];
         // The rate of a schedule is what was asked for.
         if self.loop_kind == LoopKind::Closed {
@@ -34,14 +40,29 @@ impl Record {
             let whole = &each[..each.len().saturating_sub(1)];
             found.push((Drifting::Rate, Drift::of_ratio(whole)));
         }
-        let hits =
-            self.intervals.iter().map(|row| (row.hits as f64, (row.hits + row.misses) as f64));
-        found.push((Drifting::HitRatio, Drift::of_ratio(&hits.collect::<Vec<_>>())));
+        found.push((Drifting::HitRatio, self.hit_ratio_drift(phases)));
         let established = found.into_iter().filter_map(|(figure, drift)| {
             let drift = drift.filter(Drift::is_established)?;
             Some((figure, drift.change))
         });
         self.drift = established.collect();
+    }
+
+    fn hit_ratio_drift(&self, phases: Phases) -> Option<Drift> {
+        let hits = |row: &IntervalRecord| {
+            let middle_s = row.start_s + row.length_s / 2.0;
+            (middle_s, (row.hits as f64, (row.hits + row.misses) as f64))
+        };
+        let rows = self.intervals.iter().map(hits);
+        let rows = phases.alike(rows, self.measured_s, |sum, more| {
+            *sum = (sum.0 + more.0, sum.1 + more.1);
+        });
+        Drift::of_ratio(&rows)
+    }
+
+    /// True if the figure rose or fell during the window.
+    pub fn drifts(&self, figure: &GradedFigure) -> bool {
+        Drifting::beside(figure.measure).is_some_and(|beside| self.drift.contains_key(&beside))
     }
 
     /// The figure, at most within half of its change if it drifts.

@@ -6,6 +6,7 @@
 //! independent ones, and the ranks of so few reach far into the tail. Eight stretches that each
 //! measured nearly the same value say more.
 
+use super::wave::Phases;
 use crate::record::Record;
 use memtide_base::units::format_time;
 use memtide_belief::grade::{YES_MAX, half_width};
@@ -59,7 +60,8 @@ impl Record {
     /// ones.
     fn eighths(&self, p: f64) -> Option<[f64; 2]> {
         let count = self.slices.len();
-        let parts = (0..PARTS).map(|part| part * count / PARTS..(part + 1) * count / PARTS);
+        let bounds = self.eighth_bounds();
+        let parts = bounds.windows(2).map(|pair| pair[0]..pair[1]);
         let mut ends = [f64::INFINITY, 0.0];
         for part in parts.filter(|_| count >= PARTS) {
             let (mut times, mut unanswered) = (Histogram::<u64>::new(), 0u64);
@@ -76,6 +78,22 @@ impl Record {
             ends = [ends[0].min(low as f64), ends[1].max(high as f64)];
         }
         (count >= PARTS).then_some(ends)
+    }
+
+    /// The slices with which the eighths of the window begin, and the end of the last: with a wave,
+    /// eighths of its whole periods, if there are as many.
+    fn eighth_bounds(&self) -> Vec<usize> {
+        let count = self.slices.len();
+        let width_s = self.slices.first().map_or(0.0, |slice| slice.length_s);
+        let parts = 0..=PARTS;
+        match self.phases() {
+            Phases::Periods(period_s) if self.measured_s / period_s >= PARTS as f64 => {
+                let periods = (self.measured_s / period_s) as usize;
+                let begin_s = parts.map(|part| (periods * part / PARTS) as f64 * period_s);
+                begin_s.map(|s| ((s / width_s).round() as usize).min(count)).collect()
+            }
+            _ => parts.map(|part| part * count / PARTS).collect(),
+        }
     }
 }
 

@@ -197,7 +197,9 @@ impl Record {
         let slicing = self.slicing.as_ref()?;
         let slices = slicing.channel(slicing.response.get(&kind)).ok()?;
         let (whole, unanswered) = (&times.times()?, times.unanswered);
-        let of = Sample { whole, unanswered, slices: &slices }.mean_at(confidence).ok()?;
+        let rates = &self.intended(slicing).rates;
+        let sample = Sample { whole, unanswered, slices: &slices, rates };
+        let of = sample.mean_at(confidence).ok()?;
         Some([of.low, of.high])
     }
 
@@ -227,6 +229,19 @@ impl Record {
         self.with_drift(figure.graded(self.no_slices()))
     }
 
+    /// The factor by which a run must be longer for this percentile or mean of response times to
+    /// have an interval; none if it has one, or if no length would give it one.
+    pub fn longer(&self, figure: &GradedFigure) -> Option<f64> {
+        let Channel::Response(kind) = figure.of else { return None };
+        let percent = match figure.measure {
+            Some(Measure::Percentile(percent)) => percent,
+            // Whether a run is long enough at all is the median's to say.
+            Some(Measure::Mean) => 50.0,
+            Some(Measure::Max) | None => return None,
+        };
+        self.computed(kind, percent / 100.0, Confidence::P95)?.longer
+    }
+
     /// Reason why there are no intervals at all.
     fn no_slices(&self) -> &str {
         let unusable = self.slicing.as_ref().map(|slicing| slicing.unusable.as_deref());
@@ -248,7 +263,7 @@ impl Record {
             },
             Measure::Max => Parts { value: times.max_ns.map(|ns| ns as f64), ..Parts::default() },
         };
-        let Parts { value, interval, own_low, range_low, n_effective, missing } = stored;
+        let Parts { value, interval, own_low, range_low, n_effective, missing, .. } = stored;
         let mut own = value.zip(own_low).map(|(value, low)| share(low, value));
         let mut low = range_low.or(interval.map(|[low, _]| low));
         // Where memtide's own share is not bounded apart, it is taken to be as large as that of
@@ -280,6 +295,9 @@ impl Record {
             n_effective,
         };
         figure = figure.graded(missing.as_deref().unwrap_or(self.no_slices()));
+        if figure.eighths.is_some() && self.wave().is_some() {
+            figure.reason = figure.reason.map(|reason| format!("{reason}, over a wave"));
+        }
         figure = self.with_drift(figure);
         if figure.grade == Grade::Yes && self.is_unbounded() {
             figure.grade = Grade::at_most_within(YES_MAX);
@@ -300,8 +318,10 @@ impl Record {
         let punctual = self.punctual_of(kind);
         let own = punctual.as_ref().map(|punctual| times.own_of(punctual, self.others()));
         let own_low = own.zip(value).map(|(own, value)| own.at(p).min(value));
-        let found = slices.and_then(|slices| {
-            let sample = Sample { whole, unanswered, slices: &slices };
+        let intended = self.slicing.as_ref().map(|slicing| self.intended(slicing));
+        let rates = intended.as_ref().map_or(&[][..], |intended| &intended.rates);
+        let found = slices.map_err(|why| (why, None)).and_then(|slices| {
+            let sample = Sample { whole, unanswered, slices: &slices, rates };
             let below =
                 Percentile::CHAIN.map(Percentile::fraction).into_iter().filter(|of| *of < p);
             let below = if p < 0.5 { vec![0.5] } else { below.collect() };
@@ -310,12 +330,12 @@ impl Record {
                 .ranks_at(&chain, confidence)
                 .pop()
                 .expect("it has as many as it was asked for");
-            let ranks = ranks.map_err(|refusal| refusal.words(self.measured_s))?;
+            let ranks = ranks.map_err(|refusal| (refusal.words(), refusal.longer()))?;
             Ok((ranks, sample.between(&ranks)))
         });
-        let (ranks, missing) = match found {
-            Ok((ranks, between)) => (Some(ranks).zip(between), None),
-            Err(why) => (None, Some(why)),
+        let (ranks, missing, longer) = match found {
+            Ok((ranks, between)) => (Some(ranks).zip(between), None, None),
+            Err((why, longer)) => (None, Some(why), longer),
         };
         Some(Parts {
             value,
@@ -324,6 +344,7 @@ impl Record {
             range_low: ranks.zip(own).map(|((ranks, of), own)| own.at(ranks.low).min(of.low)),
             n_effective: ranks.map(|(ranks, _)| ranks.effective),
             missing,
+            longer,
         })
     }
 }
@@ -353,6 +374,8 @@ struct Parts {
     range_low: Option<f64>,
     n_effective: Option<f64>,
     missing: Option<String>,
+    /// The factor by which a longer run would have an interval, if it has none.
+    longer: Option<f64>,
 }
 
 impl Parts {
@@ -368,6 +391,7 @@ impl Parts {
                 None if times.unanswered > 0 => Some(SOME_UNANSWERED.to_owned()),
                 _ => times.no_interval.get(&Percentile::P50).cloned(),
             },
+            longer: None,
         }
     }
 
@@ -381,6 +405,7 @@ impl Parts {
             range_low: own.and_then(|own| ns(&own.range_low_ns)),
             n_effective: times.n_effective.get(&percentile).copied(),
             missing: times.no_interval.get(&percentile).cloned(),
+            longer: None,
         }
     }
 }

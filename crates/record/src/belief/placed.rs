@@ -25,8 +25,11 @@ impl Record {
         let times = self.response.get(&kind).filter(|times| times.count > 0)?;
         let whole = times.times()?;
         let slices = self.slices_of(kind);
-        let sample = Sample { whole: &whole, unanswered: times.unanswered, slices: &slices };
-        let drifts = self.drifts(measure);
+        let intended = self.slicing.as_ref().map(|slicing| self.intended(slicing));
+        let rates = intended.as_ref().map_or(&[][..], |intended| &intended.rates);
+        let sample = Sample { whole: &whole, unanswered: times.unanswered, slices: &slices, rates };
+        let beside = Drifting::beside(Some(measure));
+        let drifts = beside.is_some_and(|beside| self.drift.contains_key(&beside));
         let placed = match measure {
             Measure::Max => return None,
             // Without slices nothing is known of its error.
@@ -74,11 +77,6 @@ impl Record {
             (_, true) => Some(Side::Above),
             _ => None,
         }
-    }
-
-    /// True if the trend that tells about `measure` was found.
-    fn drifts(&self, measure: Measure) -> bool {
-        Drifting::beside(Some(measure)).is_some_and(|beside| self.drift.contains_key(&beside))
     }
 
     /// The share of a kind's operations that took longer than `bound_ns` also without what memtide

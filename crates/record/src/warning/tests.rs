@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::prose::flaw;
+use crate::record::{LoopKind, Record};
 use std::collections::BTreeSet;
 
 fn every_warning() -> Vec<Warning> {
@@ -150,4 +151,46 @@ fn figures_are_in_the_sentence() {
         "a:1 was gone from −500 ms to 1 s, from 2 s to 2.25 s, from 3 s to 4 s and 1 more"
     );
     assert!(sentences[8].starts_with("64 connections for 4 server threads at 200 000/s"));
+}
+
+/// A run with this field, what its remedies must not name, and what they must.
+struct Fitting {
+    field: [&'static str; 2],
+    loop_kind: LoopKind,
+    absent: &'static [&'static str],
+    present: &'static str,
+}
+
+impl Fitting {
+    const fn new(
+        field: [&'static str; 2],
+        loop_kind: LoopKind,
+        absent: &'static [&'static str],
+        present: &'static str,
+    ) -> Self {
+        Self { field, loop_kind, absent, present }
+    }
+}
+
+/// A remedy named a flag that the run's own scenario refuses, or that it has no use for.
+#[test]
+fn remedies_fit_the_settings_of_the_run() {
+    use LoopKind::{Closed, Open};
+    for Fitting { field: [name, word], loop_kind, absent, present } in [
+        Fitting::new(["precision", "p99 5%"], Open, &["--duration"], "--at-most"),
+        Fitting::new(["ops-max", "1M"], Open, &["--duration"], "--ops-max"),
+        Fitting::new(["wave", "step:1,2@1s"], Open, &["--rate"], "rates in --wave"),
+        Fitting::new(["rate", "0"], Closed, &["--rate"], "--threads"),
+        Fitting::new(["clients", "8"], Closed, &["--connections", "--rate"], "--clients"),
+        Fitting::new(["load", "always"], Open, &["--load always"], "--duration"),
+    ] {
+        let scenario = [(name.to_owned(), word.into())].into_iter().collect();
+        let record = Record { scenario, loop_kind, ..Record::default() };
+        let means = Means::of(&record);
+        let remedies: Vec<String> =
+            every_warning().iter().map(|it| it.to_record(&means).remedy).collect();
+        let said = |word: &str| remedies.iter().any(|remedy| remedy.contains(word));
+        assert!(!absent.iter().any(|word| said(word)), "{name} {word}: {remedies:#?}");
+        assert!(said(present), "{name} {word}: {remedies:#?}");
+    }
 }

@@ -1,37 +1,42 @@
-//! What to do next, as a command: the run's own, with the change that its result calls for.
+//! What to do next, as a command: the run's own, with the change that its result calls for. What
+//! the scenario's rules refuse is not advised, nor what cannot help.
 
 use crate::plan::is_simulated;
 use memtide_base::units::format_count;
 use memtide_record::{
-    Check, CheckKind, CheckResult, Grade, GradedFigure, LATE, LoopKind, Record, YES_MAX,
+    Check, CheckKind, CheckResult, Drifting, EndedBy, Grade, GradedFigure, LATE, LoopKind, Record,
+    YES_MAX,
 };
-use memtide_scenario::given_fields;
+use memtide_scenario::{Advice, Change, given_fields};
 
 /// Part of the highest rate at which response times are those of a server that is not saturated.
 const UNSATURATED: f64 = 0.7;
+/// From this change of the median on, times of an open loop rise because a backlog grows.
+const GROWING: f64 = 1.0;
 
-/// The fields that set the rate of operations, and of connections under connection churn.
-const RATE: &str = "rate";
-const CONNECTION_RATE: &str = "connection-rate";
-
-/// Factor by which a run is to be longer if a figure has no interval, and the largest factor.
-const LONGER: f64 = 4.0;
+/// The least and the largest factor by which a run is to be longer.
+const LONGER_MIN: f64 = 2.0;
 const LONGER_MAX: f64 = 10.0;
 
-/// A change of the scenario, and what it is for.
-struct Change {
-    flags: Vec<String>,
+/// Something to do next, and what it is for. It is advised if the rules allow the change.
+struct Step {
+    change: Change,
     why: &'static str,
 }
 
-impl Change {
-    fn new(flag: impl Into<String>, why: &'static str) -> Option<Self> {
-        Some(Self { flags: vec![flag.into()], why })
+impl Step {
+    fn new(change: Change, why: &'static str) -> Self {
+        Self { change, why }
     }
 
-    /// True if it sets this field.
-    fn sets(&self, name: &str) -> bool {
-        self.flags.iter().any(|flag| flag.starts_with(&format!("--{name} ")))
+    /// The same command again.
+    fn again(why: &'static str) -> Self {
+        Self::new(Change::default(), why)
+    }
+
+    /// The report in full.
+    fn full(why: &'static str) -> Self {
+        Self::new(Change::set("full", "true"), why)
     }
 }
 
@@ -40,38 +45,36 @@ pub(crate) fn next(record: &Record) -> Option<(String, &'static str)> {
     if record.measured_s <= 0.0 {
         return None;
     }
-    let change = change(record)?;
-    let mut words = match command(record, &change) {
-        Some(command) => vec![command],
-        None if change.flags.is_empty() => vec!["the same command".to_owned()],
-        None if change.sets(RATE) && record.scenario.contains_key("wave") => {
-            vec!["the same command without --wave, with".to_owned()]
-        }
-        None => vec!["the same command with".to_owned()],
-    };
-    words.extend(change.flags);
-    Some((words.join(" "), change.why))
+    steps(record).into_iter().find_map(|Step { change, why }| {
+        let advice = change.advised(&record.scenario)?;
+        Some((words(record, &advice), why))
+    })
 }
 
-/// The run's own command without the fields that `change` sets; none for a simulation and for
-/// merged records, whose command is unknown.
-fn command(record: &Record, change: &Change) -> Option<String> {
-    if is_simulated(record) || !record.shards.is_empty() || record.share.is_some() {
-        return None;
+/// The advised run as a command; for a simulation and for merged records, whose command is unknown,
+/// what to change of it.
+fn words(record: &Record, advice: &Advice) -> String {
+    if !is_simulated(record) && record.shards.is_empty() && record.share.is_none() {
+        return advice.fields().fold("memtide run".to_owned(), with_flag);
     }
-    let is_set = |name: &str| change.sets(name);
-    // A length replaces the precision that would end the run.
-    let has_no_room = |name: &str| ["precision", "at-most"].contains(&name) && is_set("duration");
-    let given = given_fields(&record.scenario).into_iter();
-    let is_replaced = |name: &str| name == "wave" && is_set(RATE);
-    let is_kept = |name: &str| !is_set(name) && !has_no_room(name) && !is_replaced(name);
-    let given = given.filter(|(name, _)| is_kept(name));
-    let flag = |(name, word): (&str, String)| match word.as_str() {
-        "true" => format!(" --{name}"),
-        "false" => format!(" --{name}=false"),
-        word => format!(" --{name} {}", shell_word(word)),
-    };
-    Some(given.map(flag).fold("memtide run".to_owned(), |command, flag| command + &flag))
+    let same = advice
+        .left_out()
+        .iter()
+        .fold("the same command".to_owned(), |words, name| format!("{words} without --{name}"));
+    let comma = if advice.left_out().is_empty() { "" } else { "," };
+    match advice.sets().next() {
+        None => same,
+        Some(_) => advice.sets().fold(format!("{same}{comma} with"), with_flag),
+    }
+}
+
+/// `command` with a field as a flag.
+fn with_flag(command: String, (name, word): (&str, &str)) -> String {
+    match word {
+        "true" => format!("{command} --{name}"),
+        "false" => format!("{command} --{name}=false"),
+        word => format!("{command} --{name} {}", shell_word(word)),
+    }
 }
 
 /// `word` as a shell needs it: in quotes if a shell would read more or less than a word.
@@ -83,91 +86,169 @@ pub fn shell_word(word: &str) -> String {
     }
 }
 
-/// What to change: first what spoils every figure, then what makes figures uncertain.
-fn change(record: &Record) -> Option<Change> {
-    let plan = &record.plan;
-    let failed = |code| {
-        let is_it = |check: &Check| check.code == code && check.result == CheckResult::Failed;
-        record.believable.checks.iter().any(is_it)
-    };
-    let (field, achieved) = match &record.churn {
-        Some(churn) => (CONNECTION_RATE, churn.started_per_s),
-        None => (RATE, record.achieved().per_s),
-    };
-    let lower = |why| {
-        let rate = format_count(two_digits(UNSATURATED * achieved));
-        Change::new(format!("--{field} {rate}"), why).filter(|_| achieved > 0.0)
-    };
-    let warned = |code| record.warnings.iter().any(|it| it.code == code);
-    if failed(CheckKind::OwnCpus) && warned("server_cpu_taken") {
-        let why = "when no other program uses the server's CPU";
-        return Some(Change { flags: Vec::new(), why });
+/// What to do, the best first: what spoils every figure, then what makes figures uncertain.
+fn steps(record: &Record) -> Vec<Step> {
+    let mut steps = for_checks(record);
+    if steps.is_empty() {
+        steps = for_figures(record);
+    }
+    steps.push(Step::full("shows everything that was measured"));
+    steps
+}
+
+fn is_failed(record: &Record, code: CheckKind) -> bool {
+    let is_it = |check: &Check| check.code == code && check.result == CheckResult::Failed;
+    record.believable.checks.iter().any(is_it)
+}
+
+fn is_warned(record: &Record, code: &str) -> bool {
+    record.warnings.iter().any(|warning| warning.code == code)
+}
+
+/// What to do about checks that failed, and about a load at saturation.
+fn for_checks(record: &Record) -> Vec<Step> {
+    let failed = |code| is_failed(record, code);
+    if failed(CheckKind::OwnCpus) && is_warned(record, "server_cpu_taken") {
+        return vec![Step::again("when no other program uses the server's CPU")];
     }
     if failed(CheckKind::OwnCpus) {
-        return Change::new("--server HOST:11211", "a server with CPUs of its own");
+        let change = Change::set("server", "HOST:11211");
+        return vec![Step::new(change, "a server with CPUs of its own")];
     }
     if failed(CheckKind::Answered) || failed(CheckKind::Errors) {
-        return Change::new("--full", "shows the errors by class");
+        return vec![Step::full("shows the errors by class")];
     }
     if failed(CheckKind::Silence) {
-        return lower("measures also what is due while a server is silent");
+        let why = "measures also what is due while a server is silent";
+        return lower(record, why).into_iter().collect();
     }
     if failed(CheckKind::ServerCounters) {
-        return Change::new("--full", "shows every count");
+        return vec![Step::full("shows every count")];
     }
-    let rate = record.achieved();
-    let is_known = record.is_one_load() && record.rate_missing(rate.unit).is_none();
-    // What spoils this rate has its own advice, above.
+    if failed(CheckKind::WorkerBusy) {
+        return for_busy_workers(record);
+    }
+    let is_known = record.is_one_load() && record.rate_missing(record.achieved().unit).is_none();
     let is_saturated = record.loop_kind == LoopKind::Closed && is_known;
+    if failed(CheckKind::Rate) || is_saturated {
+        return lower(record, "below saturation").into_iter().collect();
+    }
+    Vec::new()
+}
+
+fn for_busy_workers(record: &Record) -> Vec<Step> {
     for (code, why) in [
         ("cpu_taken", "when no other program uses its CPUs"),
         ("cpu_throttled", "when its control group has CPU time to spare"),
     ] {
-        if failed(CheckKind::WorkerBusy) && warned(code) {
-            return Some(Change { flags: Vec::new(), why });
+        if is_warned(record, code) {
+            return vec![Step::again(why)];
         }
     }
-    if failed(CheckKind::WorkerBusy) && record.machine.cpus_allowed > plan.workers {
-        return Change::new(format!("--threads {}", plan.workers + 1), "more workers");
-    }
-    if failed(CheckKind::WorkerBusy) {
-        return lower("below memtide's limit");
-    }
-    if failed(CheckKind::Rate) || is_saturated {
-        return lower("below saturation");
-    }
+    let workers = record.plan.workers;
+    // Those of merged runs are the sum over several machines.
+    let is_single = record.shards.is_empty();
+    let more = (is_single && record.machine.cpus_allowed > workers)
+        .then(|| Step::new(Change::set("threads", (workers + 1).to_string()), "more workers"));
+    more.into_iter().chain(lower(record, "below memtide's limit")).collect()
+}
+
+/// A lower rate than the achieved one, of operations, or of connections under connection churn. It
+/// takes the place of a wave. None if it cannot be lower.
+fn lower(record: &Record, why: &'static str) -> Option<Step> {
+    let (field, achieved) = match &record.churn {
+        Some(churn) => ("connection-rate", churn.started_per_s),
+        None => ("rate", record.achieved().per_s),
+    };
+    let rate = two_digits(UNSATURATED * achieved);
+    let change = Change::set(field, format_count(rate)).without("wave");
+    (rate < achieved).then(|| Step::new(change, why))
+}
+
+/// What to do about figures that are not known well, else what to do with a good run.
+fn for_figures(record: &Record) -> Vec<Step> {
     let figures = record.judged_figures();
     let is_late = |figure: &GradedFigure| figure.reason.as_deref() == Some(LATE);
     if figures.iter().any(is_late) {
-        return match plan.wait.as_str() {
-            "spin" => Change::new("--full", "shows what kept memtide from running"),
-            _ => Change::new("--wait spin", "memtide wakes earlier"),
-        };
+        return for_lateness(record);
+    }
+    if record.ended_by == EndedBy::Aborted {
+        return vec![Step::full("shows what ended the run")];
     }
     // A record without slices has no intervals, however long it is.
-    let is_graded = record.slicing.is_some();
-    let is_wide = |figure: &&GradedFigure| is_graded && figure.grade != Grade::Yes;
-    match figures.iter().filter(is_wide).map(longer).reduce(f64::max) {
-        Some(factor) => {
-            let length = format!("--duration {}s", two_digits(record.measured_s * factor));
-            Change::new(length, "narrows the intervals")
-        }
-        None => {
-            let seed = format!("--seed {}", plan.seed.wrapping_add(1));
-            let flags = vec![seed, "--json second.json".to_owned()];
-            Some(Change { flags, why: "once more, for memtide compare" })
-        }
+    let is_wide = |figure: &&GradedFigure| record.has_slices() && figure.grade != Grade::Yes;
+    let wide: Vec<&GradedFigure> = figures.iter().filter(is_wide).collect();
+    if wide.is_empty() {
+        return vec![repetition(record)];
     }
+    let rise = record.drift.get(&Drifting::P50).copied().unwrap_or(0.0);
+    if record.loop_kind == LoopKind::Open && rise >= GROWING {
+        return lower(record, "times rise: below saturation").into_iter().collect();
+    }
+    match wide.iter().filter_map(|figure| longer(record, figure)).reduce(f64::max) {
+        Some(factor) => narrower(record, factor).into_iter().chain([repetition(record)]).collect(),
+        // What changes does not settle by waiting, and unanswered operations stay what they are.
+        None if record.drift.is_empty() => vec![Step::full("shows the errors by class")],
+        None => vec![Step::new(Change::set("out", "html=run.html"), "shows when it changed")],
+    }
+}
+
+fn for_lateness(record: &Record) -> Vec<Step> {
+    // A worker that spins needs a CPU that nobody else uses.
+    let has_cpus =
+        record.machine.cpus_allowed == 0 || record.machine.cpus_allowed > record.plan.workers;
+    match record.plan.wait.as_str() {
+        "sleep" | "hybrid" | "" if has_cpus => {
+            vec![Step::new(Change::set("wait", "spin"), "memtide wakes earlier")]
+        }
+        _ => vec![Step::full("shows what kept memtide from running")],
+    }
+}
+
+/// Once more, to compare.
+fn repetition(record: &Record) -> Step {
+    let seed = record.plan.seed.wrapping_add(1).to_string();
+    let change = Change::set("seed", seed).and("json", "second.json");
+    Step::new(change, "once more, for memtide compare")
 }
 
 /// By which factor a run must be longer for a figure's range to be a yes, within reason: it narrows
-/// with the square root of the length.
-fn longer(figure: &GradedFigure) -> f64 {
-    let factor = figure.half_width.map_or(LONGER, |half| (half / YES_MAX).powi(2));
-    factor.clamp(2.0, LONGER_MAX)
+/// with the square root of the length. A figure without a range is to have one first. None if a
+/// longer run does not help.
+fn longer(record: &Record, figure: &GradedFigure) -> Option<f64> {
+    let factor = match figure.half_width {
+        Some(_) if record.drifts(figure) => return None,
+        Some(half) => (half / YES_MAX).powi(2),
+        None => record.longer(figure)?,
+    };
+    Some(factor.clamp(LONGER_MIN, LONGER_MAX))
 }
 
-/// Rounds to two significant digits: advice need not be more precise.
+/// A run that is longer by this factor: by the field that ended this one. None if the run was asked
+/// to end when figures are known, and they are.
+fn narrower(record: &Record, factor: f64) -> Option<Step> {
+    let given = given_fields(&record.scenario);
+    let is_given = |field: &str| given.iter().any(|(name, _)| *name == field);
+    let seconds = || format!("{}s", two_digits(record.measured_s * factor));
+    let is_counted = record.ended_by == EndedBy::Operations;
+    let connections = record.plan.churn.as_ref().and_then(|churn| churn.connections_total);
+    let reached = record.plan.precision.as_ref().map(|precision| precision.reached);
+    let change = match (record.plan.ops_max, connections) {
+        _ if reached == Some(Some(false)) => Change::set("at-most", seconds()),
+        _ if reached.is_some() && is_given("precision") => return None,
+        (Some(count), _) if is_counted => Change::set("ops-max", more(count, factor)),
+        (None, Some(count)) if is_counted => Change::set("connections-total", more(count, factor)),
+        _ => Change::set("duration", seconds()).without("at-most"),
+    };
+    Some(Step::new(change, "narrows the intervals"))
+}
+
+/// A count that is larger by this factor.
+fn more(count: u64, factor: f64) -> String {
+    format_count(two_digits(count as f64 * factor))
+}
+
+/// Rounds to two significant digits, up to whole numbers: advice need not be more precise.
 fn two_digits(value: f64) -> f64 {
     if value < 1.0 {
         return 1.0;
@@ -175,3 +256,6 @@ fn two_digits(value: f64) -> f64 {
     let scale = 10f64.powf(value.log10().floor() - 1.0);
     (value / scale).round() * scale
 }
+
+#[cfg(test)]
+mod tests;

@@ -189,6 +189,7 @@ fn why_undecided(trial: &Trial, figure: &TrialFigure) -> String {
                      alone"
                 }
                 Some(TrialEnd::Exact) => "ask for a smaller --difference",
+                Some(TrialEnd::NotCarried) => "use a load that both can carry",
                 _ => "allow more time with --at-most, or a longer --duration",
             };
             let visible = visible_words(figure, visible);

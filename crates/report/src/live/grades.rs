@@ -69,7 +69,7 @@ impl LiveGrades {
         whole: &Histogram<u64>,
         unanswered: u64,
     ) -> Vec<(&'static str, Grade)> {
-        let sample = Sample { whole, unanswered, slices: &self.slices };
+        let sample = Sample { whole, unanswered, slices: &self.slices, rates: &[] };
         let ranks = sample.ranks(&GRADED.map(|(share, _)| share));
         let graded = GRADED.iter().zip(ranks).filter_map(|(&(share, name), ranks)| {
             let interval = sample.between(&ranks.ok()?)?;

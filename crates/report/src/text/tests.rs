@@ -36,20 +36,6 @@ fn a_closed_loop_says_what_its_times_are() {
     assert!(text(&record).contains("\nnext: memtide run --rate 86k # below saturation\n"));
 }
 
-#[test]
-fn a_length_that_is_advised_replaces_a_precision() {
-    let mut record = fixture::open();
-    record.scenario.remove("duration");
-    record.scenario.insert("precision".to_owned(), "p99 5%".into());
-    record.scenario.insert("at-most".to_owned(), "1m".into());
-    let (again, _) = next(&record).unwrap();
-    assert!(again.contains("--precision 'p99 5%' --at-most 1m --seed"), "{again}");
-    record.slicing = fixture::mixed().slicing;
-    let (longer, _) = next(&record).unwrap();
-    assert!(longer.contains("--duration") && !longer.contains("--precision"), "{longer}");
-    assert!(!longer.contains("--at-most"), "{longer}");
-}
-
 /// The advice was refused: it named the rate of operations, or left what sets it.
 #[test]
 fn the_rate_that_is_advised_is_the_one_that_the_run_may_have() {
@@ -59,7 +45,7 @@ fn the_rate_that_is_advised_is_the_one_that_the_run_may_have() {
     let (lower, _) = next(&churn).unwrap();
     assert!(lower.contains(" --connection-rate ") && !lower.contains(" --rate "), "{lower}");
     let mut waves = fixture::closed();
-    waves.scenario.insert("wave".to_owned(), "sine:1k..2k/10s".into());
+    waves.scenario.insert("wave".to_owned(), "sine:1k,500,10s".into());
     let (lower, _) = next(&waves).unwrap();
     assert!(lower.contains(" --rate ") && !lower.contains("--wave"), "{lower}");
 }

@@ -103,7 +103,7 @@ fn judged(
             slice.sum_ns += u128::from(ns);
         }
     }
-    let sample = Sample { whole: &whole, unanswered: 0, slices: &slices };
+    let sample = Sample { whole: &whole, unanswered: 0, slices: &slices, rates: &[] };
     let placement = aimed.place(&sample, confidence);
     let goal = match placement.side {
         Some(Side::Below) => GoalResult::Met,

@@ -153,8 +153,7 @@ impl Scenario {
     fn check_precision(&self, problems: &mut Problems) {
         if self.precision.is_empty() {
             if let Some(most) = self.at_most {
-                let most = span_word(most);
-                problems.say(format!("at-most {most} needs precision: add one such as 'p99 5%'"));
+                problems.say(self.alone(&span_word(most)));
             }
             return;
         }
@@ -166,6 +165,17 @@ impl Scenario {
             return;
         };
         problems.say(format!("precision is not possible with {with}"));
+    }
+
+    /// Reason why `at-most` cannot stand without a precision.
+    fn alone(&self, most: &str) -> String {
+        match self.never_known() {
+            None => format!("at-most {most} needs precision: add one such as 'p99 5%'"),
+            Some(with) => format!(
+                "at-most {most} needs precision, which is not possible with {with}: use duration \
+                 instead"
+            ),
+        }
     }
 
     /// Checks single fields against their limits.

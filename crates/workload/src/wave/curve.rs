@@ -19,8 +19,8 @@ pub struct RateCurve {
     before_ops: f64,
 }
 
-/// The position that the last inversion of a random wave reached, so that the next one need not sum
-/// all levels again. It affects the time to compute an answer, never the answer.
+/// The position that the last sum or inversion of a random wave reached, so that the next one need
+/// not sum all levels again. It affects the time to compute an answer, never the answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cursor {
     level: u64,
@@ -77,11 +77,22 @@ impl RateCurve {
     /// The number of operations expected until `at`. For a random wave this takes time in
     /// proportion to the number of levels until then.
     pub fn cumulative(&self, at: Span) -> f64 {
+        self.until(at, &mut Cursor::default())
+    }
+
+    /// [`RateCurve::cumulative`] of each of `instants`, which do not decrease: a random wave sums
+    /// each of its levels once.
+    pub fn cumulative_each(&self, instants: &[Span]) -> Vec<f64> {
+        let mut cursor = Cursor::default();
+        instants.iter().map(|at| self.until(*at, &mut cursor)).collect()
+    }
+
+    fn until(&self, at: Span, cursor: &mut Cursor) -> f64 {
         let s = at.as_s_f64();
         if s < self.before_s {
             self.before_rate * s
         } else {
-            self.before_ops + self.shape.ops(s - self.before_s)
+            self.before_ops + self.shape.ops(s - self.before_s, cursor)
         }
     }
 
@@ -134,8 +145,9 @@ impl Shape {
         }
     }
 
-    /// The number of operations expected in the first `s` seconds of the wave.
-    fn ops(&self, s: f64) -> f64 {
+    /// The number of operations expected in the first `s` seconds of the wave; of a random one,
+    /// levels are summed from `cursor` on, and it is moved to the level of `s`.
+    fn ops(&self, s: f64, cursor: &mut Cursor) -> f64 {
         match self {
             Self::Constant { rate, .. } => rate * s,
             Self::Ramp { from, to, window_s } => {
@@ -159,10 +171,15 @@ impl Shape {
             }
             Self::Random { min, max, every_s, seed } => {
                 let levels = (s / every_s) as u64;
-                let whole: f64 =
-                    (0..levels).fold(0.0, |sum, k| sum + level(*min, *max, *seed, k) * every_s);
+                if levels < cursor.level {
+                    *cursor = Cursor::default();
+                }
+                for k in cursor.level..levels {
+                    cursor.ops_before += level(*min, *max, *seed, k) * every_s;
+                }
+                cursor.level = levels;
                 let inside = (s - levels as f64 * every_s).max(0.0);
-                whole + level(*min, *max, *seed, levels) * inside
+                cursor.ops_before + level(*min, *max, *seed, levels) * inside
             }
         }
     }

@@ -60,3 +60,15 @@ fn agents_are_asked_for_no_floor() {
     assert!(refuses(&["--floor", "fresh"], &settings));
     assert!(!refuses(&["--floor", "off"], &settings) && !refuses(&[], &settings));
 }
+
+/// `search --at-most` asked for a precision, and a search with one asked to remove it.
+#[test]
+fn no_step_asks_for_what_it_refuses() {
+    for (command, own) in [("search", ["--goal", "all.p95<10ms"]), ("scan", ["--rates", "1k"])] {
+        let words = [&["memtide", command][..], &own, &["--at-most", "1m"]].concat();
+        let refused = settings((&matches(&words), true), (command, "it sets"));
+        let message = refused.err().map(|stop| stop.message).unwrap_or_default();
+        assert!(message.contains("use duration"), "{message}");
+        assert!(!message.contains("precision"), "{message}");
+    }
+}
