@@ -95,6 +95,10 @@ impl Sample<'_> {
         if count == 0.0 {
             return Placement::default();
         }
+        // More operations without an answer than may be above any bound.
+        if self.unanswered as f64 > (1.0 - p) * count {
+            return Placement::at(Side::Above);
+        }
         let above = self.whole.above(bound.ns);
         let share = |above: u64| (above + self.unanswered) as f64 / count;
         let surely = share(above.surely);

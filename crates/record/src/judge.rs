@@ -134,7 +134,12 @@ pub fn result_of(goal: &Goal, placement: &Placement) -> GoalResult {
 /// or has no interval.
 pub fn placed(goal: &Goal, record: &Record, confidence: Confidence) -> Option<Placement> {
     let Subject::Response { kind, measure } = goal.subject else { return None };
-    record.placed(kind, measure, goal.bound, confidence)
+    // A time at the bound itself keeps `<=` and `>=`; times are whole nanoseconds.
+    let at_bound = match goal.relation {
+        Relation::Less | Relation::GreaterEq => 0.5,
+        Relation::LessEq | Relation::Greater => 0.0,
+    };
+    record.placed(kind, measure, goal.bound - at_bound, confidence)
 }
 
 /// Result of a goal by its figure, and by the range of a rate.

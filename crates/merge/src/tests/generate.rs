@@ -194,6 +194,7 @@ impl Generator {
             },
             ..self.totals()
         };
+        totals.refused = totals.refused.min(totals.answered);
         totals.intended = totals.answered + totals.unanswered() + totals.unacknowledged;
         PhaseCounts { totals, ops: self.names(&[Kind::Get, Kind::Set]) }
     }

@@ -34,8 +34,8 @@ impl Record {
     /// Cause: `silence`: a server sent no reply for a while, and a closed loop did not send
     /// meanwhile.
     ///
-    /// To do: Find out what stopped the server; with `--rate`, operations that are due meanwhile
-    /// are measured too.
+    /// To do: Find out what stopped the server; an open loop also measures what is due
+    /// meanwhile.
     pub fn silence_check(&self) -> Option<Check> {
         let warnings = self.silences();
         let longest = warnings.iter().filter_map(|warning| match warning {

@@ -105,8 +105,8 @@ impl Upset {
                 "check the server's log; operations that were due meanwhile waited or failed"
             }
             Self::Silent { .. } => {
-                "check what else ran on the server's machine then, and the network; with --rate, \
-                 operations that are due meanwhile are measured"
+                "check what else ran on the server's machine then, and the network; an open loop \
+                 also measures what is due meanwhile"
             }
             Self::Restarted { .. } => {
                 "run again on a server that stays up; compare hits before and after the restart"
