@@ -25,6 +25,8 @@ const MOVED_ABOVE: f64 = 1.0;
 const MOVED_BELOW: f64 = 5.0;
 /// The percentiles that limit what those above them may claim.
 const CHAIN: [f64; 3] = [0.9, 0.99, 0.999];
+/// A bound that is further than this factor above the longest time is kept.
+const FAR: f64 = 100.0;
 /// Factor between lengths that are tried.
 const LONGER_STEP: f64 = 1.25;
 /// The most of these factors: a run that would have to be a thousand times longer is no advice.
@@ -99,6 +101,9 @@ impl Sample<'_> {
         if self.unanswered as f64 > (1.0 - p) * count {
             return Placement::at(Side::Above);
         }
+        if self.is_far_below(bound) {
+            return Placement::at(Side::Below);
+        }
         let above = self.whole.above(bound.ns);
         let share = |above: u64| (above + self.unanswered) as f64 / count;
         let surely = share(above.surely);
@@ -125,6 +130,9 @@ impl Sample<'_> {
 
     /// The side of `bound` on which the mean of answered operations lies.
     pub fn place_mean(&self, bound: &Bound, confidence: Confidence) -> Placement {
+        if self.is_far_below(bound) {
+            return Placement::at(Side::Below);
+        }
         let of_median = self.effective_of(0.5, 0.5, confidence).of_median;
         let interval = self.mean_at(confidence).ok().filter(|_| !bound.drifts);
         let by_interval =
@@ -145,6 +153,13 @@ impl Sample<'_> {
             && least.is_some_and(|least| least * bound.without_own <= bound.ns);
         let side = placed.side.filter(|_| !by_own);
         Placement { side, longer: longer.filter(|by| *by > 1.0), by_own, share: None }
+    }
+
+    /// True if all operations were answered in a hundredth of the bound: then even few of them, or
+    /// of a short run, say enough for what goals are for.
+    fn is_far_below(&self, bound: &Bound) -> bool {
+        let longest = self.whole.moments().max as f64;
+        self.unanswered == 0 && self.whole.count() > 0 && longest * FAR <= bound.ns
     }
 
     /// The effective operations of a percentile `p` of which the fraction `below` lies below the

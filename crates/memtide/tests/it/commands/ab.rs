@@ -219,7 +219,7 @@ fn errors_are_compared_as_shares_and_pairs_that_are_all_lost_end_a_trial() {
     assert!(found.has_lost_all(), "{run}");
     if found.pairs.iter().all(|pair| pair.cause == found.pairs[0].cause) {
         assert_eq!((found.pairs.len(), found.ended_by), (5, Some(TrialEnd::Lost)), "{run}");
-        assert!(run.err.contains("five pairs in a row were lost to one cause: B: "), "{run}");
+        assert!(run.err.contains("five pairs in a row were lost to one cause: "), "{run}");
     }
 }
 
