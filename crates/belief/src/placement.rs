@@ -6,6 +6,7 @@
 //! eighths, and only if the bound is further away than the figure moved.
 
 use crate::interval::{Confidence, Interval, SLICES_MIN, Sample};
+use memtide_metrics::summary::samples_needed;
 use memtide_metrics::{Slice, slices};
 
 /// Independent operations that a run must be worth before the whole of it says that a percentile is
@@ -25,7 +26,8 @@ const MOVED_ABOVE: f64 = 1.0;
 const MOVED_BELOW: f64 = 5.0;
 /// The percentiles that limit what those above them may claim.
 const CHAIN: [f64; 3] = [0.9, 0.99, 0.999];
-/// A bound that is further than this factor above the longest time is kept.
+/// A bound that is further than this factor above the longest time, or below the shortest, decides
+/// even where operations depend on each other.
 const FAR: f64 = 100.0;
 /// Factor between lengths that are tried.
 const LONGER_STEP: f64 = 1.25;
@@ -101,8 +103,11 @@ impl Sample<'_> {
         if self.unanswered as f64 > (1.0 - p) * count {
             return Placement::at(Side::Above);
         }
-        if self.is_far_below(bound) {
+        if self.is_far_below(bound) && self.count() >= samples_needed(p) {
             return Placement::at(Side::Below);
+        }
+        if self.is_far_above(bound) {
+            return Placement::at(Side::Above);
         }
         let above = self.whole.above(bound.ns);
         let share = |above: u64| (above + self.unanswered) as f64 / count;
@@ -133,6 +138,9 @@ impl Sample<'_> {
         if self.is_far_below(bound) {
             return Placement::at(Side::Below);
         }
+        if self.is_far_above(bound) {
+            return Placement::at(Side::Above);
+        }
         let of_median = self.effective_of(0.5, 0.5, confidence).of_median;
         let interval = self.mean_at(confidence).ok().filter(|_| !bound.drifts);
         let by_interval =
@@ -155,11 +163,17 @@ impl Sample<'_> {
         Placement { side, longer: longer.filter(|by| *by > 1.0), by_own, share: None }
     }
 
-    /// True if all operations were answered in a hundredth of the bound: then even few of them, or
-    /// of a short run, say enough for what goals are for.
+    /// True if all operations were answered in a hundredth of the bound: then they need not be worth
+    /// many independent ones.
     fn is_far_below(&self, bound: &Bound) -> bool {
         let longest = self.whole.moments().max as f64;
         self.unanswered == 0 && self.whole.count() > 0 && longest * FAR <= bound.ns
+    }
+
+    /// True if all operations took a hundred times as long as the bound: memtide's own delay is not
+    /// as large a part of each of them.
+    fn is_far_above(&self, bound: &Bound) -> bool {
+        self.count() > 0 && self.whole.moments().min as f64 >= FAR * bound.ns
     }
 
     /// The effective operations of a percentile `p` of which the fraction `below` lies below the
