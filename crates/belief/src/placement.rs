@@ -63,7 +63,7 @@ pub struct Placement {
     /// Of a percentile, the interval of the share of operations above the bound; none if the run is
     /// too short, or its parts were judged.
     pub share: Option<[f64; 2]>,
-    /// A run longer by this factor would probably tell; none if it tells, or nobody knows.
+    /// A run longer by this factor would probably tell; none if it tells, or that is unknown.
     pub longer: Option<f64>,
     /// True if the figure is above the bound, but memtide's own delay may be the reason.
     pub by_own: bool,
@@ -163,8 +163,8 @@ impl Sample<'_> {
         Placement { side, longer: longer.filter(|by| *by > 1.0), by_own, share: None }
     }
 
-    /// True if all operations were answered in a hundredth of the bound: then they need not be worth
-    /// many independent ones.
+    /// True if all operations were answered in a hundredth of the bound: then they need not be
+    /// worth many independent ones.
     fn is_far_below(&self, bound: &Bound) -> bool {
         let longest = self.whole.moments().max as f64;
         self.unanswered == 0 && self.whole.count() > 0 && longest * FAR <= bound.ns
@@ -309,8 +309,8 @@ impl Shares {
     }
 }
 
-/// The first of 1 to `last` for which `is` is true, as it is for all after that; none if it is false
-/// for the last.
+/// The first of 1 to `last` for which `is` is true, as it is for all after that; none if it is
+/// false for the last.
 fn first_of(last: i32, is: impl Fn(i32) -> bool) -> Option<i32> {
     let (mut no, mut yes) = (0, is(last).then_some(last)?);
     while yes - no > 1 {
@@ -332,9 +332,9 @@ fn by_distance([low, high]: [f64; 2], bound_ns: f64, moved: [f64; 2]) -> Placeme
     }
 }
 
-/// How far the bound must be, as [`by_distance`] takes it: a figure that rises from each part to the
-/// next moves away from a bound below it, and one that falls from a bound above it, so that it need
-/// not be far away.
+/// How far the bound must be, as [`by_distance`] takes it: a figure that rises from each part to
+/// the next moves away from a bound below it, and one that falls from a bound above it, so that it
+/// need not be far away.
 fn away(figures: &[f64], [below, above]: [f64; 2]) -> [f64; 2] {
     let rises = figures.is_sorted() && figures.first() < figures.last();
     let falls = figures.is_sorted_by(|one, next| one >= next) && figures.first() > figures.last();

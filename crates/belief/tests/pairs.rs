@@ -28,7 +28,8 @@ fn normal(random: &mut Random) -> f64 {
     (0..12).map(|_| random.uniform()).sum::<f64>() - 6.0
 }
 
-/// p50, p99 and the rate of answers of a run, whose times are all multiplied by `scale`. Arrivals follow from
+/// p50, p99 and the rate of answers of a run, whose times are all multiplied by `scale`. Arrivals
+/// follow from
 /// `seed`, as in both runs of a pair.
 fn run(seed: u64, load: f64, scale: f64, random: &mut Random) -> [f64; FIGURES] {
     let mut arrivals = Random(seed);

@@ -4,6 +4,7 @@
 mod alike;
 mod asked;
 mod churn;
+mod content;
 mod lateness;
 mod silence;
 
@@ -18,8 +19,7 @@ use lateness::{Latenesses, Weighed};
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::counter::KINDS_MAX;
 use memtide_metrics::{
-    Answer, Counters, DatagramClass, ErrorClass, Fate, Mismatch, ReplyClass, Tally, Times,
-    UnansweredCount,
+    Answer, Counters, ErrorClass, Fate, ReplyClass, Tally, Times, UnansweredCount,
 };
 use memtide_workload::{Action, OpKind};
 use memtide_world::driver::{Closed, Handshake, Refusal, Sample};
@@ -620,68 +620,6 @@ impl Recorder {
             counters.late_replies += 1;
             counters.bytes_received += u64::from(bytes);
         });
-    }
-
-    /// Counts `count` unusual datagrams, noticed at `now`.
-    pub(crate) fn datagrams(
-        &mut self,
-        now: Instant,
-        class: DatagramClass,
-        count: u64,
-        server: ServerId,
-    ) {
-        let segment = self.segment_of(now);
-        self.count(segment, server, |counters| counters.datagrams[class as usize] += count);
-    }
-
-    /// Counts values of `bytes` bytes together in complete answers to operations of `segment`.
-    #[inline]
-    pub(crate) fn values_read(
-        &mut self,
-        segment: u16,
-        (values, bytes): (u64, u64),
-        server: ServerId,
-    ) {
-        self.count(segment, server, |counters| {
-            counters.values += values;
-            counters.value_bytes += bytes;
-        });
-    }
-
-    /// Counts a value in the answer to `entry` whose length is not the plan's.
-    pub(crate) fn resized(&mut self, entry: &InFlight) {
-        self.tally.segments[usize::from(entry.segment)].resized += 1;
-    }
-
-    /// Records the verification of a value in the answer to `entry`.
-    pub(crate) fn verified(
-        &mut self,
-        entry: &InFlight,
-        server: ServerId,
-        verified: Result<(), Mismatch>,
-    ) {
-        self.count(entry.segment, server, |counters| {
-            counters.verified += 1;
-            if let Err(mismatch) = verified {
-                counters.wrong[mismatch.class as usize] += 1;
-            }
-        });
-        if let Err(mismatch) = verified {
-            self.tally.mismatches.push(mismatch);
-        }
-    }
-
-    /// Counts a value that should have been verified and is not in the answer to `entry`.
-    pub(crate) fn verify_missed(&mut self, entry: &InFlight, server: ServerId) {
-        self.count(entry.segment, server, |counters| counters.verify_misses += 1);
-    }
-
-    /// Records a value in the answer to `entry` that was found after its expiry, or not found
-    /// before it.
-    pub(crate) fn mistimed(&mut self, entry: &InFlight, mismatch: Mismatch) {
-        let class = mismatch.class as usize;
-        self.count(entry.segment, mismatch.server, |counters| counters.wrong[class] += 1);
-        self.tally.mismatches.push(mismatch);
     }
 
     /// Counts an opened connection to `server`.

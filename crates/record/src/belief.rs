@@ -160,7 +160,7 @@ impl Distribution {
         Own { punctual, unanswered, others }
     }
 
-    /// Sets the intervals of all figures from the `slices` of these times with their intended rates,
+    /// Sets the intervals of all figures from the `slices` of these times with intended rates,
     /// of which `whole` are those answered, or the reasons for their absence; and the bounds of
     /// memtide's own share.
     fn set_belief(

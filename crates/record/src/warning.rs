@@ -318,12 +318,7 @@ impl Warning {
             Self::Imprecise { asked, half_width, length_s } => {
                 imprecise(asked, *half_width, *length_s)
             }
-            Self::Overloaded { from, to } => format!(
-                "OVERLOADED: response times grew from {} to {} during the run, because the servers \
-                 carried less than was due",
-                format_span(*from),
-                format_span(*to)
-            ),
+            Self::Overloaded { from, to } => overloaded(*from, *to),
             Self::FileLimit { needed, allowed } => {
                 format!("the run needs {needed} open files, but the limit is {allowed}")
             }
@@ -390,16 +385,12 @@ impl Warning {
                 "use the record for totals; memtide agent records fetches what a living agent kept"
             }
             Self::TooFewSamples { .. } => "measure longer (--duration) or at a higher --rate",
-            Self::UnsteadyWarmup { .. } => {
-                "measure longer (--duration), or give the warm-up that the server needs (--warmup)"
-            }
+            Self::UnsteadyWarmup { .. } => LONGER_WARMUP,
             Self::Imprecise { .. } => {
                 "measure longer (--at-most) or at a higher --rate; if memtide was late, that does \
                  not help: see memtide doctor"
             }
-            Self::Overloaded { .. } => {
-                "measure at a lower --rate; in a longer run the times only grow further"
-            }
+            Self::Overloaded { .. } => LOWER_RATE,
             Self::FileLimit { .. } => Spoiler::FileLimit.remedy(),
             Self::Evictions { own: Some(false), .. } => {
                 "this run needs no action; if the other items matter, use another server or give \
@@ -480,6 +471,21 @@ fn generator_late(percentile: Percentile, seen_ns: f64, ideal_ns: f64) -> String
     format!(
         "memtide itself sent late: {percentile} is {seen}; without memtide's own delay it may have \
          been as little as {least}"
+    )
+}
+
+/// Remedy of a run whose warm-up ended too early.
+const LONGER_WARMUP: &str =
+    "measure longer (--duration), or give the warm-up that the server needs (--warmup)";
+/// Remedy of an overloaded run.
+const LOWER_RATE: &str = "measure at a lower --rate; in a longer run the times only grow further";
+
+fn overloaded(from: Span, to: Span) -> String {
+    format!(
+        "OVERLOADED: response times grew from {} to {} during the run, because the servers carried \
+         less than was due",
+        format_span(from),
+        format_span(to)
     )
 }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 const BEFORE: Duration = Duration::from_millis(2_500);
 /// The number of keys, which are loaded in less time than that.
 const KEYS: &str = "10k";
-/// The most by which memtide's share of p99 may be larger, in the median of all pairs, if the server
+/// The most by which memtide's share of p99 may be larger, in the median of pairs, if the server
 /// is stopped. It may be much smaller: a p99 that is a stop is long, and memtide's delay a small
 /// part of it.
 const POINTS_MAX: f64 = 0.02;

@@ -80,7 +80,6 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
             findings.extend(words::named::check(path, text, &declared));
         }
     }
-    findings.extend(shape::check_folders(&sources));
     findings.extend(modules::check(&sources));
     findings.extend(surface::check(&sources));
     let page = read(root, messages::PATH).unwrap_or_default();

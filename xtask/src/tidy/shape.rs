@@ -3,11 +3,9 @@
 
 use super::Finding;
 use super::source::Source;
-use std::collections::BTreeMap;
 
 const LINE_COLUMNS_MAX: usize = 100;
 const FILE_LINES_MAX: usize = 800;
-const FOLDER_FILES_MAX: usize = 12;
 const HEADER_LINES_MAX: usize = 6;
 
 /// The findings about the shape of one file.
@@ -40,20 +38,4 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
         found(0, format!("{count} lines"), why, instead);
     }
     findings
-}
-
-/// The findings about folders with too many files.
-pub(super) fn check_folders(sources: &[Source]) -> Vec<Finding> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for source in sources {
-        let folder = source.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        *counts.entry(folder).or_default() += 1;
-    }
-    let crowded = counts.into_iter().filter(|(_, count)| *count > FOLDER_FILES_MAX);
-    let found = crowded.map(|(folder, count)| {
-        let why = "a folder is a room, and a room with more than 12 things is a store";
-        let instead = "give a group of them a folder of its own";
-        Finding::new(folder, 0, format!("{count} files in one folder"), why, instead)
-    });
-    found.collect()
 }

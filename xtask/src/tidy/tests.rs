@@ -183,15 +183,6 @@ fn every_file_opens_with_a_header() {
 }
 
 #[test]
-fn folders_have_room_for_twelve() {
-    let files = |count: usize| -> Vec<Source> {
-        (0..count).map(|i| Source::new(format!("crates/x/src/{i}.rs"), "//! A file.")).collect()
-    };
-    assert_eq!(shape::check_folders(&files(12)), []);
-    assert_eq!(shape::check_folders(&files(13))[0].path, "crates/x/src");
-}
-
-#[test]
 fn crates_depend_only_downwards() {
     assert_said(CASES, "arrows", |words| {
         let mut words = words.split(' ');

@@ -21,7 +21,8 @@ const GLOSSARY_CRATES: &[&str] = &["engine", "host", "metrics", "run", "sim", "s
 
 /// Public terms that the glossary need not explain.
 const TERMS: &str = "\
-    absence address aim answer ask asked available bisect bracket buffer busy busyness caught \
+    above absence address aim answer ask asked available bisect bracket buffer busy busyness \
+    caught \
     clock close command completion condition count cpu credential data decision document door \
     ending error event fact failure flag group histogram idle influx interrupt json lateness limit \
     loss lowered machine measured message mismatch moment network option pace pacing pause \

@@ -11,6 +11,7 @@ mod named;
 mod repeats;
 mod rule;
 mod trial;
+mod trial_figure;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +21,8 @@ pub use memtide_belief::paired::PAIRS_MIN;
 pub use named::Named;
 pub use repeats::{RepeatedFigure, RepeatedGoal, Repeats, RepeatsName};
 pub use rule::Rule;
-pub use trial::{Pair, Trial, TrialEnd, TrialFigure, TrialFinding, TrialName};
+pub use trial::{Pair, Trial, TrialEnd, TrialName};
+pub use trial_figure::{TrialFigure, TrialFinding};
 
 use crate::record::{Record, Verdict};
 use memtide_belief::paired;

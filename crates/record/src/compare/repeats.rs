@@ -117,8 +117,8 @@ impl Repeats {
     }
 
     /// The goal: decided if every run by itself decides it in the same way, or the interval of the
-    /// median does. A run whose servers did not carry the load is why a goal is missed, so it counts
-    /// here; errors are often why a run does not count, so all runs are judged by theirs.
+    /// median does. A run whose servers did not carry the load is why a goal is missed, so it
+    /// counts here; errors are often why a run does not count, so all runs are judged by theirs.
     fn goal(&self, goal: &Goal, unit: RateUnit) -> RepeatedGoal {
         let counts = |record: &&Record| {
             goal.subject == Subject::Errors || spoilt(record).is_none() || is_overloaded(record)

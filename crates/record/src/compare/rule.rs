@@ -1,7 +1,7 @@
 //! Rules that fail a comparison, such as `all.p99>+5%`: the figures of goals and the other rows of
 //! a comparison, with a bound on the change since the first record.
 
-use super::trial::FEW;
+use super::trial_figure::FEW;
 use super::{Named, RuleOutcome, RuleResult, TrialFigure};
 use crate::judge::Measured;
 use crate::record::{PlanRecord, Record};
@@ -422,8 +422,7 @@ impl Rule {
 /// What is said of the machine's part in a change.
 fn drift_clause(drift: f64) -> String {
     format!(
-        "a drift of the machine of {} is allowed for (--drift), because A and B were measured one \
-         after the other",
+        "the machine may have drifted by {}, because A and B were measured one after the other",
         units::format_percent(drift)
     )
 }

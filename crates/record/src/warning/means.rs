@@ -20,7 +20,7 @@ pub struct Means {
 }
 
 /// What joins a lower or higher rate to the remedy before it.
-const JOINTS: [&str; 4] = [", or use ", ", or ", " or at ", " and "];
+const LINKS: [&str; 4] = [", or use ", ", or ", " or at ", " and "];
 /// Parts of remedies that not every run can follow.
 const LONGER_RUN: &str = "(--duration)";
 const RESET: &str = "reset connections with --linger 0, ";
@@ -51,8 +51,8 @@ impl Means {
         match self.rate {
             Some("--wave") => remedy.replace(&usual, &format!("{how} rates in --wave")),
             Some(flag) => remedy.replace(&usual, &format!("a {how} {flag}")),
-            None => JOINTS.iter().fold(remedy.to_owned(), |remedy, joint| {
-                remedy.replace(&format!("{joint}{usual}"), "")
+            None => LINKS.iter().fold(remedy.to_owned(), |remedy, link| {
+                remedy.replace(&format!("{link}{usual}"), "")
             }),
         }
     }

@@ -5,6 +5,7 @@ use crate::prose::flaw;
 use crate::record::{LoopKind, Record};
 use std::collections::BTreeSet;
 
+#[expect(clippy::too_many_lines, reason = "a list")]
 fn every_warning() -> Vec<Warning> {
     let server = || "10.0.0.1:11211".to_owned();
     vec![

@@ -29,7 +29,7 @@ impl Step {
         Self { change, why }
     }
 
-    /// The same command again.
+    /// To give the command again.
     fn again(why: &'static str) -> Self {
         Self::new(Change::default(), why)
     }
@@ -194,7 +194,7 @@ fn for_figures(record: &Record) -> Vec<Step> {
 }
 
 fn for_lateness(record: &Record) -> Vec<Step> {
-    // A worker that spins needs a CPU that nobody else uses.
+    // A worker that spins needs a CPU that no other program uses.
     let has_cpus =
         record.machine.cpus_allowed == 0 || record.machine.cpus_allowed > record.plan.workers;
     match record.plan.wait.as_str() {

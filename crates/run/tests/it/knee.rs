@@ -36,8 +36,8 @@ struct Aimed {
 }
 
 impl Aimed {
-    /// The rate at which the goal's figure is its bound: μ − 1 ÷ X for the mean, μ − ln(1 ÷ (1 − p))
-    /// ÷ X for a percentile.
+    /// The rate at which the goal's figure is its bound: μ − 1 ÷ X for the mean,
+    /// μ − ln(1 ÷ (1 − p)) ÷ X for a percentile.
     fn knee(self) -> f64 {
         let times = match self.measure {
             Measure::Percentile(percent) => -(1.0 - percent / 100.0).ln(),

@@ -214,7 +214,7 @@ fn errors_are_compared_as_shares_and_pairs_that_are_all_lost_end_a_trial() {
         assert!(run.out.contains("fail-on: errors>+0.1 failed for B: +"), "{run}");
         assert!(run.out.contains(" points"), "{run}");
     }
-    // No time counts beside so many errors.
+    // No time counts beside that number of errors.
     let (run, found) = ab("--figures all.p50 --at-most 30s");
     assert!(found.has_lost_all(), "{run}");
     if found.pairs.iter().all(|pair| pair.cause == found.pairs[0].cause) {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A record of a server that answered so many of 1 000 operations, and as many per second.
+/// A record of a server that answered this number of 1 000 operations, and as many per second.
 fn answering(answered: u64) -> Record {
     let mut record = timed(1e6, 1e3);
     (record.totals.intended, record.totals.answered) = (1_000, answered);

@@ -164,7 +164,7 @@ impl Bracket {
         }
     }
 
-    /// The rate that needs the shortest step to tell, of those that did not; the highest of several.
+    /// The rate that needs the shortest step to tell, of those that did not; the highest of them.
     /// At lower rates fewer operations come, so that the lowest one often needs the longest step.
     fn shortest_open(&self) -> Option<&Tried> {
         let open = self.tried.iter().rev().filter(|it| it.standing() == Standing::Open);

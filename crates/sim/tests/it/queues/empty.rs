@@ -66,7 +66,8 @@ fn a_queue_is_empty_as_often_as_its_utilisation_says() {
 /// All that it was sent is answered in the end, by far after the window.
 #[test]
 fn a_server_answers_as_often_as_it_can_and_not_as_often_as_it_is_asked() {
-    let words = "rate=400 arrival=fixed warmup=1s duration=1s timeout=60s threads=1 connections=4 depth=500";
+    let words = "rate=400 arrival=fixed warmup=1s duration=1s timeout=60s threads=1 \
+                 connections=4 depth=500";
     let world = World::new(&fields(words)).behaviour("queue:1,fixed:10ms");
     let record = world.rehearse().record;
     assert_eq!((record.totals.answered, record.rate.achieved_per_s), (400, 400.0));
