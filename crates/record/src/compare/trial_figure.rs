@@ -1,5 +1,5 @@
-//! A figure of two arms: whether B is better than A, worse, equal, or undecided, by pairs of runs or
-//! by groups. Rules and records are not known here.
+//! A figure of two arms: whether B is better than A, worse, equal, or undecided, by pairs of runs
+//! or by groups. Rules and records are not known here.
 
 use super::{Named, Unit};
 use memtide_base::choice::RateUnit;
