@@ -422,7 +422,8 @@ impl Rule {
 /// What is said of the machine's part in a change.
 fn drift_clause(drift: f64) -> String {
     format!(
-        "the machine may have drifted by {}, because A and B were measured one after the other",
+        "a drift of the machine of {} is allowed for, because A and B were measured one after the \
+         other",
         units::format_percent(drift)
     )
 }

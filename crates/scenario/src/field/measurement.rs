@@ -58,10 +58,10 @@ pub(super) const MEASUREMENT_FIELDS: &[Field] = &[
         name: "strict",
         default: "off",
         help: "Exit with code 4 if the result is not believable",
-        long: "Use it in scripts and CI. Each figure that a goal names (without goals: p50, p90, \
-               p99 and the rate) must be known within ± 30 %, or within the bound that is given, \
-               such as `--strict=10%`, and no check may fail that spoils all. Without it, the exit \
-               code does not depend on the last line of the report.",
+        long: "Use it in scripts and CI. All goals must be decided, or without goals p50, p90, p99 \
+               and the rate known within ± 30 %, and no check may fail that spoils all. With a \
+               bound, such as `--strict=10%`, the figures that goals name must be known within it, \
+               too. Without it, the exit code does not depend on the last line of the report.",
         member: member!(scenario.trust.strict, parse_strict, strict_words),
         ..MEASUREMENT
     },

@@ -30,6 +30,12 @@ def answered(distribution):
     return distribution["count"] - distribution["unanswered"]
 
 
+def longest(distribution):
+    """The longest answered operation; that of all is unknown beside unanswered ones."""
+    known = distribution.get("answered_max_ns")
+    return distribution["max_ns"] if known is None else known
+
+
 def loads(record):
     """The counts of the whole load, of which a file of seconds tells."""
     return [record["phases"][phase] for phase in ("warmup", "measure", "cooldown")]

@@ -35,7 +35,7 @@ def typed(frame):
         some = cells.dropna()
         if all(isinstance(cell, str) for cell in some) and len(some):
             frame[name] = cells.astype("string")
-        elif name.endswith(("_s", "_mean_ns", "_busy", "_busy_max", "_stolen")):
+        elif name.endswith(("_s", "_mean_ns", "_mean_at_least_ns", "_busy", "_busy_max", "_stolen")):
             frame[name] = cells.astype("Float64")
         else:
             frame[name] = cells.astype("Int64")
