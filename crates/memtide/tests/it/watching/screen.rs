@@ -176,26 +176,6 @@ fn a_key_shows_the_screen_beside_the_progress_line_and_leaves_it() {
     }
 }
 
-/// A second Ctrl-C within a second counts as the first, and tells how the run ends at once.
-#[test]
-fn a_second_ctrl_c_says_what_a_later_one_does() {
-    let _turn = shared();
-    let peer = Peer::embedded("--behaviour fixed:1h");
-    let line = format!(
-        "run -s {} --rate 1k --duration 50s --timeout 50s --warmup 0 --keys 50 --load never \
-         --no-stats",
-        peer.name
-    );
-    let deeds = vec![
-        ("measure ", Deed::Keys("\x03")),
-        ("", Deed::Stall(Duration::from_millis(100))),
-        ("", Deed::Keys("\x03")),
-    ];
-    let (said, code) = of_line(&line, deeds);
-    assert_eq!(code, Some(130), "{said:?}");
-    assert!(said.contains("memtide: press again to end without a report\r\n"), "{said:?}");
-}
-
 #[test]
 fn a_terminal_that_changes_its_size_is_drawn_anew() {
     let _turn = shared();
