@@ -15,7 +15,7 @@ use memtide_session::FloorMode;
 #[cfg(feature = "cluster")]
 use memtide_session::cluster::MasterWorld;
 use memtide_session::console::{complain, show_part};
-use memtide_session::exit::{FAILED, Stop, UNBELIEVABLE};
+use memtide_session::exit::{FAILED, Stop, UNBELIEVABLE, UNREACHABLE};
 use memtide_session::outlets::open;
 use memtide_session::placement::{division, variable};
 use memtide_session::world::HostWorld;
@@ -138,6 +138,11 @@ impl Front for Native {
         // The loss of agents that the user allows is no fault, but what is left must stand.
         let is_allowed = ended.trouble.is_empty() && ended.came.misses_only_agents();
         let is_strict = settings.scenario.trust.strict.is_some();
+        if record.exit == UNREACHABLE {
+            for server in record.lost_servers() {
+                complain(&format!("server {server} was lost, and did not come back"));
+            }
+        }
         if record.exit != 0 && !is_allowed {
             let is_open = is_strict && record.fails_undecided();
             return Ok(if is_open { UNBELIEVABLE } else { record.exit });
