@@ -104,7 +104,7 @@ impl Drift {
 const PARTS: usize = 8;
 
 /// The mean times of the first and the last eighth of a run, in ns, if every eighth has a longer
-/// mean than the one before it: a queue that grows all the time. None if not.
+/// mean than the one before it: a queue that grows all the time. `None` otherwise.
 pub fn growth(slices: &[Slice]) -> Option<[f64; 2]> {
     let count = slices.len();
     if count < 2 * PARTS {

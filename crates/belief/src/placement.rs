@@ -58,12 +58,12 @@ pub enum Side {
 /// What a run says about a figure and a bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Placement {
-    /// The side; none if the run does not tell.
+    /// The side; `None` if the run does not decide it.
     pub side: Option<Side>,
     /// Of a percentile, the interval of the share of operations above the bound; none if the run is
     /// too short, or its parts were judged.
     pub share: Option<[f64; 2]>,
-    /// A run longer by this factor would probably tell; none if it tells, or that is unknown.
+    /// A run longer by this factor would probably decide; `None` if it decides, or if unknown.
     pub longer: Option<f64>,
     /// True if the figure is above the bound, but memtide's own delay may be the reason.
     pub by_own: bool,
@@ -245,7 +245,7 @@ impl Sample<'_> {
         by_distance(ends, bound.ns, away(&means, [MOVED_BELOW, MOVED_ABOVE]))
     }
 
-    /// The eighths of the run; none if there are too few slices, or one holds nothing.
+    /// The eighths of the run; `None` if there are too few slices, or one of the parts is empty.
     fn parts(&self) -> Option<Vec<Slice>> {
         let count = self.slices.len();
         if count < SLICES_MIN || !self.holds_all() {
