@@ -9,7 +9,6 @@ pub(crate) use explanation::explanation;
 pub(crate) use next::next;
 pub use next::shell_word;
 
-use crate::figure::Figure;
 use crate::layout::{TextLayout, TextTable, labelled};
 #[cfg(feature = "html")]
 use crate::number::time;
@@ -62,20 +61,21 @@ impl AnswerRow {
         Self { graded, words, half, own, kinds }
     }
 
-    /// Path of the figure in the record with the name of its value, and the names of the interval's
-    /// ends.
+    /// Where the record has the figure.
     #[cfg(feature = "html")]
-    pub(crate) fn names(&self) -> ([String; 2], [String; 2]) {
+    pub(crate) fn names(&self) -> FigureNames {
         let name = self.graded.name().replace('.', "");
         match self.graded.measure {
-            None => {
-                let ends = ["low", "high"].map(|end| format!("achieved_ci_{end}_per_s"));
-                (["rate".to_owned(), "achieved_per_s".to_owned()], ends)
-            }
-            Some(_) => {
-                let ends = ["low", "high"].map(|end| format!("{name}_ci_{end}_ns"));
-                (["response.all".to_owned(), format!("{name}_ns")], ends)
-            }
+            None => FigureNames {
+                path: "rate",
+                value: "achieved_per_s".to_owned(),
+                ends: ["low", "high"].map(|end| format!("achieved_ci_{end}_per_s")),
+            },
+            Some(_) => FigureNames {
+                path: "response.all",
+                value: format!("{name}_ns"),
+                ends: ["low", "high"].map(|end| format!("{name}_ci_{end}_ns")),
+            },
         }
     }
 
@@ -83,7 +83,7 @@ impl AnswerRow {
     #[cfg(feature = "html")]
     pub(crate) fn word(&self, value: f64) -> String {
         match self.graded.measure {
-            None => Rate::new(value, RateUnit::Operations).to_string(),
+            None => rate_words(value),
             Some(_) => time(value),
         }
     }
@@ -93,6 +93,14 @@ impl AnswerRow {
         let has_none = self.graded.range.is_none() && self.graded.value.is_some();
         self.graded.reason.as_deref().filter(|_| has_none)
     }
+}
+
+/// The names of a figure in the record: its path, its value below that, and its interval's ends.
+#[cfg(feature = "html")]
+pub(crate) struct FigureNames {
+    pub(crate) path: &'static str,
+    pub(crate) value: String,
+    pub(crate) ends: [String; 2],
 }
 
 /// Half the width of an interval, as ratios have it.
@@ -111,40 +119,50 @@ fn half_words(ends: [f64; 2]) -> String {
 /// The figures of the answer, in its order.
 pub(crate) fn answer_rows(record: &Record) -> Vec<AnswerRow> {
     let kinds = kinds(record);
-    let time = |kind: Kind, at: usize| {
-        let times = record.response.get(&kind)?;
-        let figures = times::figures(times, &PERCENTILES.map(|(percentile, _)| percentile));
-        // The mean stands before the percentiles.
-        figures.into_iter().nth(at).map(|figure: Figure| figure.words)
-    };
     let percentiles = PERCENTILES.map(|(_, percent)| Measure::Percentile(percent));
     let measures = percentiles.into_iter().zip(1..).chain([(Measure::Mean, 0)]);
     let mut rows: Vec<AnswerRow> = measures
         .filter_map(|(measure, at)| {
             let graded = record.response_figure(Kind::All, measure)?;
+            let words = time_words(record, Kind::All, at)?;
             let of_kinds = kinds.iter().map(|kind| {
-                let words = time(*kind, at).unwrap_or_default();
-                let of = record.response_figure(*kind, measure).and_then(|of| of.interval);
-                of.map_or_else(|| words.clone(), |ends| format!("{words} ± {}", half_words(ends)))
+                let words = time_words(record, *kind, at).unwrap_or_default();
+                match record.response_figure(*kind, measure).and_then(|of| of.interval) {
+                    Some(ends) => format!("{words} ± {}", half_words(ends)),
+                    None => words,
+                }
             });
-            Some(AnswerRow::new(graded, time(Kind::All, at)?, of_kinds.collect()))
+            Some(AnswerRow::new(graded, words, of_kinds.collect()))
         })
         .collect();
-    let per_s = |per_s: f64| Rate::new(per_s, RateUnit::Operations).to_string();
-    let of_kind =
-        |kind: &Kind| record.rate.kinds_per_s.get(kind).copied().map_or_else(String::new, per_s);
     let graded = record.rate_figure();
     if let Some(value) = graded.value {
-        rows.push(AnswerRow::new(graded, per_s(value), kinds.iter().map(of_kind).collect()));
+        let of_kinds = kinds.iter().map(|kind| record.rate.kinds_per_s.get(kind));
+        let of_kinds = of_kinds.map(|per_s| per_s.copied().map_or_else(String::new, rate_words));
+        rows.push(AnswerRow::new(graded, rate_words(value), of_kinds.collect()));
     }
     rows
 }
 
+/// The mean of a kind's times, at 0, or one of [`PERCENTILES`], counted from 1.
+fn time_words(record: &Record, kind: Kind, at: usize) -> Option<String> {
+    let times = record.response.get(&kind)?;
+    let figures = times::figures(times, &PERCENTILES.map(|(percentile, _)| percentile));
+    figures.into_iter().nth(at).map(|figure| figure.words)
+}
+
+/// Formats a rate of operations.
+fn rate_words(per_s: f64) -> String {
+    Rate::new(per_s, RateUnit::Operations).to_string()
+}
+
 /// The kinds with a column: as operations were sent, most frequent first.
 fn kinds(record: &Record) -> Vec<Kind> {
-    let is_sent = |kind: &Kind| !matches!(kind, Kind::All | Kind::GetHit | Kind::GetMiss);
-    let kinds = record.response.iter().filter(|(kind, times)| is_sent(kind) && times.count > 0);
-    let mut kinds: Vec<(Kind, u64)> = kinds.map(|(kind, times)| (*kind, times.count)).collect();
+    let kinds = record.response.iter().map(|(kind, times)| (*kind, times.count));
+    let mut kinds: Vec<(Kind, u64)> = kinds
+        .filter(|(kind, _)| !matches!(kind, Kind::All | Kind::GetHit | Kind::GetMiss))
+        .filter(|(_, count)| *count > 0)
+        .collect();
     kinds.sort_by_key(|(_, count)| Reverse(*count));
     kinds.truncate(KINDS_MAX);
     // A single kind would repeat the column of all.

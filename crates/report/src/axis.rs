@@ -17,6 +17,17 @@ pub(crate) enum Scale {
     Nines,
 }
 
+impl Scale {
+    /// Where `value` is on this scale, from an origin that all values share.
+    fn position(self, value: f64) -> f64 {
+        match self {
+            Self::Linear => value,
+            Self::Log => value.max(1e-9).log10(),
+            Self::Nines => -(1.0 - value).max(1e-9).log10(),
+        }
+    }
+}
+
 /// An axis with its range.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Axis {
@@ -64,13 +75,8 @@ impl Axis {
 
     /// Position of `value`: 0 to 1 within the range.
     pub(crate) fn place(&self, value: f64) -> f64 {
-        let at = |value: f64| match self.scale {
-            Scale::Linear => value,
-            Scale::Log => value.max(1e-9).log10(),
-            Scale::Nines => -(1.0 - value).max(1e-9).log10(),
-        };
-        let (low, high) = (at(self.low), at(self.high));
-        if high > low { ((at(value) - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 }
+        let [low, at, high] = [self.low, value, self.high].map(|it| self.scale.position(it));
+        if high > low { ((at - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 }
     }
 
     /// Formats a figure of this axis.
@@ -80,12 +86,12 @@ impl Axis {
 
     /// The edges of `count` cells of equal height over the range, ascending.
     pub(crate) fn edges(&self, count: usize) -> Vec<f64> {
-        let share = |number: usize| number as f64 / count.max(1) as f64;
-        let edge = |number: usize| match self.scale {
-            Scale::Log => self.low * (self.high / self.low).powf(share(number)),
-            Scale::Linear | Scale::Nines => self.low + (self.high - self.low) * share(number),
-        };
-        (0..=count).map(edge).collect()
+        let shares = (0..=count).map(|number| number as f64 / count.max(1) as f64);
+        let edges = shares.map(|share| match self.scale {
+            Scale::Log => self.low * (self.high / self.low).powf(share),
+            Scale::Linear | Scale::Nines => self.low + (self.high - self.low) * share,
+        });
+        edges.collect()
     }
 
     /// The range.
@@ -105,12 +111,12 @@ impl Axis {
                 nines.into_iter().filter(|value| *value <= self.high).collect()
             }
         };
-        let word = |value: f64| match (self.scale, value == 0.0) {
+        let labelled = values.into_iter().map(|value| match (self.scale, value == 0.0) {
             // Zero needs no unit.
-            (Scale::Linear, true) => "0".to_owned(),
-            _ => self.word(value),
-        };
-        values.into_iter().map(|value| (value, word(value))).collect()
+            (Scale::Linear, true) => (value, "0".to_owned()),
+            _ => (value, self.word(value)),
+        });
+        labelled.collect()
     }
 
     /// At most one more than `wanted` values at equal distances.
@@ -147,8 +153,8 @@ impl Axis {
     fn log_ticks(&self) -> Vec<f64> {
         let divisions: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
         let mut ticks = divisions.into_iter().map(|digits| self.with_digits(digits));
-        let is_fit = |ticks: &Vec<f64>| (TICKS_MIN..=TICKS_MAX).contains(&ticks.len());
-        ticks.find(is_fit).unwrap_or_else(|| match self.with_digits(&[1.0, 2.0, 5.0]).len() {
+        let fit = ticks.find(|ticks| (TICKS_MIN..=TICKS_MAX).contains(&ticks.len()));
+        fit.unwrap_or_else(|| match self.with_digits(&[1.0, 2.0, 5.0]).len() {
             0..TICKS_MIN => self.enough_ticks(),
             _ => self.round_ticks(TICKS_MAX),
         })
@@ -157,8 +163,7 @@ impl Axis {
     /// The values within the range that are one of `digits` times a power of ten.
     fn with_digits(&self, digits: &[f64]) -> Vec<f64> {
         let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
-        let of_decade = |decade: i32| digits.iter().map(move |d| d * 10f64.powi(decade));
-        let all = decades.flat_map(of_decade);
+        let all = decades.flat_map(|decade| digits.iter().map(move |d| d * 10f64.powi(decade)));
         all.filter(|value| (self.low..=self.high).contains(value)).collect()
     }
 }

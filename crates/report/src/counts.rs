@@ -34,8 +34,7 @@ pub(crate) fn counts(out: &mut TextLayout, record: &Record) {
         labelled(out, "items", &of_items(items));
     }
     // Reads and stored values are the normal case, and already in the table.
-    let unusual = |name: &str| !matches!(name, "values" | "stored");
-    line_of(out, "replies", &totals.replies, unusual);
+    line_of(out, "replies", &totals.replies, |name| !matches!(name, "values" | "stored"));
     line_of(out, "errors", &totals.errors, |_| true);
     let connections = &totals.connections;
     if record.churn.is_none() && connections.failed + connections.lost > 0 {
@@ -81,15 +80,17 @@ pub(crate) fn counts(out: &mut TextLayout, record: &Record) {
 
 /// What servers said of the items that were read.
 fn of_items(items: &ItemFigures) -> String {
-    let seconds = |counts: &Counts| match (counts.p50, counts.p99) {
-        (Some(p50), Some(p99)) => Some(format!("p50 {p50} s, p99 {p99} s")),
-        _ => None,
-    };
-    let age = seconds(&items.age_s).map(|text| format!("last access {text} before"));
-    let ttl = seconds(&items.ttl_s).map(|text| format!("left until expiry {text}"));
+    let age = in_seconds(&items.age_s).map(|text| format!("last access {text} before"));
+    let ttl = in_seconds(&items.ttl_s).map(|text| format!("left until expiry {text}"));
     let read = items.read_before.mean.map(|share| format!("read before {}", percent(share)));
     let parts: Vec<String> = [age, ttl, read].into_iter().flatten().collect();
     if parts.is_empty() { "the servers said nothing".to_owned() } else { parts.join("; ") }
+}
+
+/// The percentiles of counted seconds, if both are known.
+fn in_seconds(counts: &Counts) -> Option<String> {
+    let (p50, p99) = counts.p50.zip(counts.p99)?;
+    Some(format!("p50 {p50} s, p99 {p99} s"))
 }
 
 /// A server's report on the load of `record`, as a sentence; `None` if it reported nothing.
@@ -133,8 +134,17 @@ fn times(count: u64) -> String {
     }
 }
 
-/// The outcomes of operations, each with its name in the record, its words and its count.
-pub(crate) const fn outcome_counts(totals: &Totals) -> [(&'static str, &'static str, u64); 7] {
+/// Number of operations with an outcome.
+#[derive(Clone, Copy)]
+pub(crate) struct OutcomeCount {
+    /// Name of the outcome in the record.
+    pub(crate) name: &'static str,
+    pub(crate) words: &'static str,
+    pub(crate) count: u64,
+}
+
+/// The outcomes of operations.
+pub(crate) fn outcome_counts(totals: &Totals) -> [OutcomeCount; 7] {
     [
         ("answered", "answered", totals.answered),
         ("failed", "failed", totals.failed),
@@ -144,18 +154,19 @@ pub(crate) const fn outcome_counts(totals: &Totals) -> [(&'static str, &'static 
         ("unacknowledged", "unacknowledged", totals.unacknowledged),
         ("abandoned", "abandoned", totals.abandoned),
     ]
+    .map(|(name, words, count)| OutcomeCount { name, words, count })
 }
 
 /// The outcomes that are errors.
-pub(crate) fn errors(totals: &Totals) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
-    let is_error = |name: &str| !matches!(name, "answered" | "unacknowledged");
-    outcome_counts(totals).into_iter().filter(move |(name, ..)| is_error(name))
+pub(crate) fn errors(totals: &Totals) -> impl Iterator<Item = OutcomeCount> {
+    let all = outcome_counts(totals).into_iter();
+    all.filter(|of| !matches!(of.name, "answered" | "unacknowledged"))
 }
 
 fn outcomes(totals: &Totals) -> String {
-    let parts = outcome_counts(totals).into_iter().filter(|(.., count)| *count > 0);
-    let parts: Vec<_> = parts.map(|(name, words, count)| (count, name, words)).collect();
-    let each = parts.iter().map(|&(count, name, words)| match name {
+    let parts = outcome_counts(totals).into_iter().filter(|of| of.count > 0);
+    let parts: Vec<OutcomeCount> = parts.collect();
+    let each = parts.iter().map(|&OutcomeCount { name, words, count }| match name {
         "answered" if totals.refused > 0 => {
             let refused = whole(totals.refused);
             format!("{} answered ({refused} of them with an error)", whole(count))
@@ -172,7 +183,9 @@ fn outcomes(totals: &Totals) -> String {
     });
     let mut text = match (totals.intended, parts.as_slice()) {
         (0, _) => "none was due".to_owned(),
-        (intended, [(.., words)]) if totals.timed_out_queued + totals.refused == 0 => {
+        (intended, [OutcomeCount { words, .. }])
+            if totals.timed_out_queued + totals.refused == 0 =>
+        {
             format!("{}, all {words}", whole(intended))
         }
         (intended, _) => {

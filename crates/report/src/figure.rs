@@ -67,8 +67,8 @@ pub(crate) fn in_unit(unit: Unit, figure: f64) -> String {
 
 /// The figures of a run that every output shows, as far as the record has them.
 pub(crate) fn run_figures(record: &Record) -> Vec<(&'static RunFigure, Figure)> {
-    let shown = |of: &'static RunFigure| (of, Figure::of(of.name, of.unit, &of.of(record)));
-    FIGURES.iter().map(shown).filter(|(_, figure)| figure.value.is_some()).collect()
+    let all = FIGURES.iter().map(|of| (of, Figure::of(of.name, of.unit, &of.of(record))));
+    all.filter(|(_, figure)| figure.value.is_some()).collect()
 }
 
 /// Adds a line for each figure that has one, unless it is zero.

@@ -1,10 +1,8 @@
 //! How one figure came about, step by step, in the words of docs/measurement.md.
 
-use super::{ALL_OWN, check_name, half};
+use super::{ALL_OWN, check_name, half, rate_words};
 use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, percent, seconds, time, whole};
-use memtide_base::Rate;
-use memtide_base::choice::RateUnit;
 use memtide_record::{Channel, CheckResult, Distribution, GradedFigure, Record};
 use memtide_scenario::{Explained, Kind, Measure};
 
@@ -13,11 +11,10 @@ const GRADES: &str = "yes up to ± 2.5 %, within ± x % up to ± 30 %";
 
 /// Adds the explanation of a figure, or why there is none.
 pub(crate) fn explanation(out: &mut TextLayout, record: &Record, figure: Explained) {
-    let Some((graded, times)) = found(record, figure) else {
+    let Some(of) = Explanation::of(record, figure) else {
         labelled(out, "explain", &format!("{figure}: no such operation was measured"));
         return;
     };
-    let of = Explanation { record, graded, times };
     labelled(out, "explain", &of.subject(figure));
     for (label, text) in of.steps() {
         labelled(out, label, &text);
@@ -25,35 +22,37 @@ pub(crate) fn explanation(out: &mut TextLayout, record: &Record, figure: Explain
     labelled(out, "see", "docs/measurement.md, \"How far a figure can be believed\"");
 }
 
-/// A figure with its grade, and the times that it summarises; the rate summarises none.
-fn found(record: &Record, figure: Explained) -> Option<(GradedFigure, Option<&Distribution>)> {
-    match figure {
-        Explained::Rate => Some((record.rate_figure(), None)),
-        Explained::Response { kind, measure } => {
-            let times = record.response.get(&kind)?;
-            Some((record.response_figure(kind, measure)?, Some(times)))
-        }
-        Explained::Service(measure) => {
-            let times = record.service.get(&Kind::All)?;
-            let of = |it: &GradedFigure| {
-                it.of == Channel::Service(Kind::All) && it.measure == Some(measure)
-            };
-            Some((record.graded().into_iter().find(of)?, Some(times)))
-        }
-    }
-}
-
 struct Explanation<'a> {
     record: &'a Record,
+    /// The figure with its grade.
     graded: GradedFigure,
+    /// The times that the figure summarises; the rate summarises none.
     times: Option<&'a Distribution>,
 }
 
-impl Explanation<'_> {
+impl<'a> Explanation<'a> {
+    /// The explanation of `figure`; none if no such operation was measured.
+    fn of(record: &'a Record, figure: Explained) -> Option<Self> {
+        let (graded, times) = match figure {
+            Explained::Rate => (record.rate_figure(), None),
+            Explained::Response { kind, measure } => {
+                let times = record.response.get(&kind)?;
+                (record.response_figure(kind, measure)?, Some(times))
+            }
+            Explained::Service(measure) => {
+                let times = record.service.get(&Kind::All)?;
+                let of = Channel::Service(Kind::All);
+                let mut all = record.graded().into_iter();
+                (all.find(|it| it.of == of && it.measure == Some(measure))?, Some(times))
+            }
+        };
+        Some(Self { record, graded, times })
+    }
+
     fn word(&self, value: f64) -> String {
         match self.times {
             Some(_) => time(value),
-            None => Rate::new(value, RateUnit::Operations).to_string(),
+            None => rate_words(value),
         }
     }
 
@@ -141,8 +140,9 @@ impl Explanation<'_> {
     /// The interval, or the reason why there is none.
     fn interval(&self) -> String {
         if let Some(ends) = self.graded.eighths {
-            let is_narrower = |[low, high]: [f64; 2]| high / low < ends[1] / ends[0];
-            let why = match self.graded.interval.is_some_and(is_narrower) {
+            let interval = self.graded.interval;
+            let is_narrower = interval.is_some_and(|[low, high]| high / low < ends[1] / ends[0]);
+            let why = match is_narrower {
                 true => "the slices do not show by how much they move".to_owned(),
                 false => format!(
                     "which are alike; the interval of {} would be wide",

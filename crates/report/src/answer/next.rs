@@ -4,8 +4,7 @@
 use crate::plan::is_simulated;
 use memtide_base::units::format_count;
 use memtide_record::{
-    Check, CheckKind, CheckResult, Drifting, EndedBy, Grade, GradedFigure, LATE, LoopKind, Record,
-    YES_MAX,
+    CheckKind, CheckResult, Drifting, EndedBy, Grade, GradedFigure, LATE, LoopKind, Record, YES_MAX,
 };
 use memtide_scenario::{Advice, Change, given_fields};
 
@@ -55,7 +54,7 @@ pub(crate) fn next(record: &Record) -> Option<(String, &'static str)> {
 /// what to change of it.
 fn words(record: &Record, advice: &Advice) -> String {
     if !is_simulated(record) && record.shards.is_empty() && record.share.is_none() {
-        return advice.fields().fold("memtide run".to_owned(), with_flag);
+        return with_flags("memtide run", advice.fields());
     }
     let same = advice
         .left_out()
@@ -64,26 +63,34 @@ fn words(record: &Record, advice: &Advice) -> String {
     let comma = if advice.left_out().is_empty() { "" } else { "," };
     match advice.sets().next() {
         None => same,
-        Some(_) => advice.sets().fold(format!("{same}{comma} with"), with_flag),
+        Some(_) => with_flags(&format!("{same}{comma} with"), advice.sets()),
     }
 }
 
-/// `command` with a field as a flag.
-fn with_flag(command: String, (name, word): (&str, &str)) -> String {
-    match word {
-        "true" => format!("{command} --{name}"),
-        "false" => format!("{command} --{name}=false"),
-        word => format!("{command} --{name} {}", shell_word(word)),
+/// `command` with each field, a name and a word, as a flag.
+fn with_flags<'a>(command: &str, fields: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut words = command.to_owned();
+    for (name, word) in fields {
+        words += &match word {
+            "true" => format!(" --{name}"),
+            "false" => format!(" --{name}=false"),
+            word => format!(" --{name} {}", shell_word(word)),
+        };
     }
+    words
 }
 
 /// `word` as a shell needs it: in quotes if a shell would read more or less than a word.
 pub fn shell_word(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.,:=/@+%".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
     }
+}
+
+/// True if a letter means nothing to a shell.
+fn is_plain(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "-_.,:=/@+%".contains(letter)
 }
 
 /// What to do, the best first: what spoils every figure, then what makes figures uncertain.
@@ -97,8 +104,8 @@ fn steps(record: &Record) -> Vec<Step> {
 }
 
 fn is_failed(record: &Record, code: CheckKind) -> bool {
-    let is_it = |check: &Check| check.code == code && check.result == CheckResult::Failed;
-    record.believable.checks.iter().any(is_it)
+    let mut checks = record.believable.checks.iter();
+    checks.any(|check| check.code == code && check.result == CheckResult::Failed)
 }
 
 fn is_warned(record: &Record, code: &str) -> bool {
@@ -107,30 +114,29 @@ fn is_warned(record: &Record, code: &str) -> bool {
 
 /// What to do about checks that failed, and about a load at saturation.
 fn for_checks(record: &Record) -> Vec<Step> {
-    let failed = |code| is_failed(record, code);
-    if failed(CheckKind::OwnCpus) && is_warned(record, "server_cpu_taken") {
+    if is_failed(record, CheckKind::OwnCpus) && is_warned(record, "server_cpu_taken") {
         return vec![Step::again("when no other program uses the server's CPU")];
     }
-    if failed(CheckKind::OwnCpus) {
+    if is_failed(record, CheckKind::OwnCpus) {
         let change = Change::set("server", "HOST:11211");
         return vec![Step::new(change, "a server with CPUs of its own")];
     }
-    if failed(CheckKind::Answered) || failed(CheckKind::Errors) {
+    if is_failed(record, CheckKind::Answered) || is_failed(record, CheckKind::Errors) {
         return vec![Step::full("shows the errors by class")];
     }
-    if failed(CheckKind::Silence) {
+    if is_failed(record, CheckKind::Silence) {
         let why = "measures also what is due while a server is silent";
         return lower(record, why).into_iter().collect();
     }
-    if failed(CheckKind::ServerCounters) {
+    if is_failed(record, CheckKind::ServerCounters) {
         return vec![Step::full("shows every count")];
     }
-    if failed(CheckKind::WorkerBusy) {
+    if is_failed(record, CheckKind::WorkerBusy) {
         return for_busy_workers(record);
     }
     let is_known = record.is_one_load() && record.rate_missing(record.achieved().unit).is_none();
     let is_saturated = record.loop_kind == LoopKind::Closed && is_known;
-    if failed(CheckKind::Rate) || is_saturated {
+    if is_failed(record, CheckKind::Rate) || is_saturated {
         return lower(record, "below saturation").into_iter().collect();
     }
     Vec::new()
@@ -168,16 +174,15 @@ fn lower(record: &Record, why: &'static str) -> Option<Step> {
 /// What to do about figures that are not known well, else what to do with a good run.
 fn for_figures(record: &Record) -> Vec<Step> {
     let figures = record.judged_figures();
-    let is_late = |figure: &GradedFigure| figure.reason.as_deref() == Some(LATE);
-    if figures.iter().any(is_late) {
+    if figures.iter().any(|figure| figure.reason.as_deref() == Some(LATE)) {
         return for_lateness(record);
     }
     if record.ended_by == EndedBy::Aborted {
         return vec![Step::full("shows what ended the run")];
     }
     // A record without slices has no intervals, however long it is.
-    let is_wide = |figure: &&GradedFigure| record.has_slices() && figure.grade != Grade::Yes;
-    let wide: Vec<&GradedFigure> = figures.iter().filter(is_wide).collect();
+    let wide = figures.iter().filter(|it| record.has_slices() && it.grade != Grade::Yes);
+    let wide: Vec<&GradedFigure> = wide.collect();
     if wide.is_empty() {
         return vec![repetition(record)];
     }
@@ -228,17 +233,17 @@ fn longer(record: &Record, figure: &GradedFigure) -> Option<f64> {
 /// to end when figures are known, and they are.
 fn narrower(record: &Record, factor: f64) -> Option<Step> {
     let given = given_fields(&record.scenario);
-    let is_given = |field: &str| given.iter().any(|(name, _)| *name == field);
-    let seconds = || format!("{}s", two_digits(record.measured_s * factor));
+    let asks_for_precision = given.iter().any(|(name, _)| *name == "precision");
+    let seconds = format!("{}s", two_digits(record.measured_s * factor));
     let is_counted = record.ended_by == EndedBy::Operations;
     let connections = record.plan.churn.as_ref().and_then(|churn| churn.connections_total);
     let reached = record.plan.precision.as_ref().map(|precision| precision.reached);
     let change = match (record.plan.ops_max, connections) {
-        _ if reached == Some(Some(false)) => Change::set("at-most", seconds()),
-        _ if reached.is_some() && is_given("precision") => return None,
+        _ if reached == Some(Some(false)) => Change::set("at-most", seconds),
+        _ if reached.is_some() && asks_for_precision => return None,
         (Some(count), _) if is_counted => Change::set("ops-max", more(count, factor)),
         (None, Some(count)) if is_counted => Change::set("connections-total", more(count, factor)),
-        _ => Change::set("duration", seconds()).without("at-most"),
+        _ => Change::set("duration", seconds).without("at-most"),
     };
     Some(Step::new(change, "narrows the intervals"))
 }

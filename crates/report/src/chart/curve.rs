@@ -1,8 +1,7 @@
 //! The picture of a scan or a search: times against the rate, and where they cross a limit.
 
-use super::axis::{count_range, count_tick, time_axis, time_tick};
 use super::canvas::{Area, Draw, Drawn, FONT};
-use super::{Curve, CurvePoint};
+use super::{Curve, CurvePoint, count_range, count_tick, time_axis, time_tick};
 use plotters::prelude::*;
 
 /// Selects a percentile of a point.
@@ -37,8 +36,9 @@ impl Draw for Curve {
             .y_label_formatter(&time_tick)
             .draw()?;
         for (name, color, of) in LINES {
-            let known = |point: &CurvePoint| Some((point.rate_per_s, of(point)?.max(1) as f64));
-            let points: Vec<(f64, f64)> = self.points.iter().filter_map(known).collect();
+            let places = self.points.iter().map(|point| (point.rate_per_s, of(point)));
+            let points: Vec<(f64, f64)> =
+                places.filter_map(|(per_s, ns)| Some((per_s, ns?.max(1) as f64))).collect();
             chart
                 .draw_series(LineSeries::new(points.iter().copied(), color.stroke_width(2)))?
                 .label(name)

@@ -2,8 +2,8 @@
 //!
 //! Bins are 8 % wide, as in memcache-perf's plots: wide enough to see at this size.
 
-use super::axis::{count_range, count_tick, time_axis, time_tick};
 use super::canvas::{Area, Draw, Drawn, FONT};
+use super::{count_range, count_tick, time_axis, time_tick};
 use crate::number::time;
 use memtide_metrics::histogram::Histogram;
 use memtide_metrics::summary::rank;

@@ -1,6 +1,5 @@
 //! Pictures show their figures, and none is too empty or too wide to be drawn.
 
-use super::axis::{count_tick, time_axis, time_tick};
 use super::*;
 
 fn times() -> Histogram<u64> {

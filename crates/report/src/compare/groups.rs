@@ -56,13 +56,15 @@ fn one_after_the_other(groups: &Groups) -> Option<String> {
 /// A stretch of time: `14:00–14:05`, with the days unless `is_one_day`.
 fn stretch([began, ended]: [u64; 2], is_one_day: bool) -> String {
     let [from, to] = [began, ended].map(|unix_ms| utc(unix_ms / 1000));
-    let of = |word: &str| -> String {
-        let (day, time) = word.split_once(' ').unwrap_or((word, ""));
-        let time = time.get(..5).unwrap_or(time);
-        if is_one_day { time.to_owned() } else { format!("{day} {time}") }
-    };
-    let to = if from[..10] == to[..10] && !is_one_day { to[11..16].to_owned() } else { of(&to) };
-    format!("{}–{to}", of(&from))
+    let is_time = is_one_day || from[..10] == to[..10];
+    format!("{}–{}", to_the_minute(&from, is_one_day), to_the_minute(&to, is_time))
+}
+
+/// A day and a time of day without its seconds, or the time alone.
+fn to_the_minute(utc: &str, is_time: bool) -> String {
+    let (day, time) = utc.split_once(' ').unwrap_or((utc, ""));
+    let time = time.get(..5).unwrap_or(time);
+    if is_time { time.to_owned() } else { format!("{day} {time}") }
 }
 
 /// What the answers mean, and what limits them.

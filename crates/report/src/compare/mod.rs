@@ -1,23 +1,22 @@
-//! A comparison as text: the differences between the runs, a row for each figure, and the results
-//! of the rules.
+//! A comparison as text and as Markdown: the differences between the runs, a row for each figure,
+//! and the results of the rules.
 //!
 //! Every figure and ratio comes from the comparison.
 
 mod groups;
-mod markdown;
 mod repeats;
 mod trial;
 
 pub use groups::{groups_markdown, groups_text};
-pub use markdown::comparison_markdown;
 pub use repeats::{repeat_line, repeats_markdown, repeats_text};
 pub use trial::{pair_line, trial_heading, trial_markdown, trial_text};
 #[cfg(feature = "html")]
 pub(crate) use trial::{pair_rows, rows as figure_rows, sentences as trial_sentences};
 
 use crate::figure::Figure;
+use crate::files::{escaped, table as markdown_table};
 use crate::layout::{TextLayout, TextTable, labelled, unbroken, wrapped};
-use crate::number::NONE;
+use crate::number::{NONE, or_none};
 use crate::text::what;
 use memtide_record::compare::{
     Compared, Comparison, Difference, FigureRow, RecordPart, RuleOutcome, RuleResult, Value,
@@ -54,6 +53,42 @@ pub fn comparison_text(
     out.into_text()
 }
 
+/// A comparison as Markdown, ending in a line break; `records` are the compared records. A rule
+/// that is undecided fails it if `strict`.
+pub fn comparison_markdown(
+    comparison: &Comparison,
+    records: &[(String, Record)],
+    strict: bool,
+) -> String {
+    let mark = if comparison.has_passed(strict) { "✅" } else { "❌" };
+    let mut out = format!("### memtide: {} records compared {mark}\n\n", records.len());
+    for (compared, (_, record)) in comparison.records.iter().zip(records) {
+        out += &format!("- **{}:** {}\n", compared.letter, escaped(&about(compared, record)));
+    }
+    let mark = if comparison.alike { "alike" } else { "⚠️ unlike" };
+    out += &format!("\n**{mark}:** {}\n\n", escaped(&likeness(comparison)));
+    for rule in &comparison.rules {
+        let mark = match rule.result {
+            RuleOutcome::Passed => "✅",
+            RuleOutcome::Undecided => "❔",
+            RuleOutcome::Failed | RuleOutcome::Missing => "❌",
+        };
+        out += &format!("- {mark} {}\n", escaped(&rule_line(rule)));
+    }
+    if !comparison.rules.is_empty() {
+        out.push('\n');
+    }
+    out += &markdown_table(&figures(comparison));
+    for note in notes(comparison) {
+        out += &format!("- {}\n", escaped(&note));
+    }
+    if !comparison.differences.is_empty() {
+        let rows = markdown_table(&differences(comparison));
+        out += &format!("\n<details><summary>what differs</summary>\n\n{rows}</details>\n");
+    }
+    out
+}
+
 /// One line about a record: its name, version, load and verdict.
 pub(crate) fn about(compared: &Compared, record: &Record) -> String {
     let version = &record.machine.memtide_version;
@@ -85,20 +120,19 @@ pub(crate) fn likeness(comparison: &Comparison) -> String {
 pub(crate) fn differences(comparison: &Comparison) -> Vec<Vec<String>> {
     let mut heading = vec!["differs".to_owned()];
     heading.extend(comparison.records.iter().map(|record| record.letter.to_string()));
-    let row = |difference: &Difference| {
-        let part = match difference.part {
-            RecordPart::Result => "result",
-            RecordPart::Scenario => "scenario",
-            RecordPart::Machine => "machine",
-            RecordPart::Server => "server",
-            RecordPart::Version => "version",
-        };
-        let mut row = vec![format!("{part}: {}", difference.name)];
-        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| NONE.to_owned());
-        row.extend(difference.values.iter().map(shown));
-        row
+    [heading].into_iter().chain(comparison.differences.iter().map(difference_row)).collect()
+}
+
+fn difference_row(difference: &Difference) -> Vec<String> {
+    let part = match difference.part {
+        RecordPart::Result => "result",
+        RecordPart::Scenario => "scenario",
+        RecordPart::Machine => "machine",
+        RecordPart::Server => "server",
+        RecordPart::Version => "version",
     };
-    [heading].into_iter().chain(comparison.differences.iter().map(row)).collect()
+    let values = difference.values.iter().map(|value| or_none(value.as_ref()));
+    [format!("{part}: {}", difference.name)].into_iter().chain(values).collect()
 }
 
 /// Headings of a table of figures.
@@ -115,21 +149,21 @@ pub(crate) fn figure_headings(comparison: &Comparison) -> Vec<String> {
 
 /// Rows of figures, heading first: each value, with its ratio to the first record's.
 fn figures(comparison: &Comparison) -> Vec<Vec<String>> {
-    let row = |row: &FigureRow| {
-        let mut cells = vec![row.name.clone()];
-        for (number, value) in row.values.iter().enumerate() {
-            cells.push(Figure::of(&row.name, row.unit, value).words);
-            if number > 0 {
-                cells.push(ratio_cell(value));
-            }
-        }
-        cells
-    };
-    let is_known = |row: &&FigureRow| {
+    let known = comparison.figures.iter().filter(|row| {
         row.values.iter().any(|value| value.value.is_some() || value.at_least.is_some())
-    };
-    let rows = comparison.figures.iter().filter(is_known).map(row);
-    [figure_headings(comparison)].into_iter().chain(rows).collect()
+    });
+    [figure_headings(comparison)].into_iter().chain(known.map(figure_row)).collect()
+}
+
+fn figure_row(row: &FigureRow) -> Vec<String> {
+    let mut cells = vec![row.name.clone()];
+    for (number, value) in row.values.iter().enumerate() {
+        cells.push(Figure::of(&row.name, row.unit, value).words);
+        if number > 0 {
+            cells.push(ratio_cell(value));
+        }
+    }
+    cells
 }
 
 /// The ratio; a `~` marks one that chance alone may explain.

@@ -5,7 +5,7 @@ use super::trial::percent;
 use crate::figure::in_unit;
 use crate::files::{escaped, table as markdown_table};
 use crate::layout::{TextLayout, wrapped};
-use crate::number::{NONE, counted};
+use crate::number::{counted, or_none};
 use memtide_record::GoalResult;
 use memtide_record::compare::{Named, RepeatedFigure, RepeatedGoal, Repeats};
 
@@ -15,7 +15,7 @@ pub fn repeat_line(repeats: &Repeats, names: &[Named]) -> String {
     let number = repeats.runs.len();
     let cells = names.iter().zip(&repeats.figures).map(|(named, figure)| {
         let value = named.value(record).map(|value| in_unit(figure.unit, value));
-        format!("{} {}", figure.name, value.unwrap_or_else(|| NONE.to_owned()))
+        format!("{} {}", figure.name, or_none(value))
     });
     let cells = cells.collect::<Vec<_>>().join("; ");
     let is_left_out = repeats.left_out.iter().any(|it| it.starts_with(&format!("run {number}:")));
@@ -47,36 +47,22 @@ pub fn repeats_markdown(repeats: &Repeats) -> String {
 /// The rows of the result, heading first.
 fn rows(repeats: &Repeats) -> Vec<Vec<String>> {
     let heading = ["figure", "median", "from", "to", "holds in", "between runs", "within a run"];
-    let row = |figure: &RepeatedFigure| {
-        let of = |value: Option<f64>| {
-            value.map_or_else(|| NONE.to_owned(), |value| in_unit(figure.unit, value))
-        };
-        let part = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), percent);
-        let [low, high] = [0, 1].map(|end: usize| of(figure.range.map(|range| range[end])));
-        let (holds, between) = (part(figure.confidence), part(figure.between));
-        vec![figure.name.clone(), of(figure.median), low, high, holds, between, part(figure.within)]
-    };
     let heading = heading.map(str::to_owned).to_vec();
     [heading].into_iter().chain(repeats.figures.iter().map(row)).collect()
 }
 
+fn row(figure: &RepeatedFigure) -> Vec<String> {
+    let [low, high] = [0, 1].map(|end: usize| figure.range.map(|range| range[end]));
+    let values = [figure.median, low, high].into_iter();
+    let values = values.map(|value| or_none(value.map(|value| in_unit(figure.unit, value))));
+    let shares = [figure.confidence, figure.between, figure.within].into_iter();
+    let shares = shares.map(|share| or_none(share.map(percent)));
+    [figure.name.clone()].into_iter().chain(values).chain(shares).collect()
+}
+
 /// What limits the result.
 fn sentences(repeats: &Repeats) -> Vec<String> {
-    let goal = |RepeatedGoal { goal, result, runs, runs_needed }: &RepeatedGoal| {
-        let result = match (result, runs_needed) {
-            (GoalResult::Met, _) => "met".to_owned(),
-            (GoalResult::Missed, _) => "missed".to_owned(),
-            (GoalResult::Undecided, _) if *runs == 0 => "undecided: no run knows it".to_owned(),
-            (GoalResult::Undecided, Some(needed)) => {
-                format!("undecided: {needed} runs would probably tell, here are {runs}")
-            }
-            (GoalResult::Undecided, None) => {
-                "undecided: the interval has the bound inside".to_owned()
-            }
-        };
-        format!("goal {goal}: {result}.")
-    };
-    let mut sentences: Vec<String> = repeats.goals.iter().map(goal).collect();
+    let mut sentences: Vec<String> = repeats.goals.iter().map(goal_sentence).collect();
     let unsteady = repeats.figures.iter().filter(|figure| figure.unsteady);
     let names: Vec<&str> = unsteady.map(|figure| &*figure.name).collect();
     if !names.is_empty() {
@@ -96,4 +82,17 @@ fn sentences(repeats: &Repeats) -> Vec<String> {
         sentences.push("not all runs were made; this is the result so far.".to_owned());
     }
     sentences
+}
+
+fn goal_sentence(RepeatedGoal { goal, result, runs, runs_needed }: &RepeatedGoal) -> String {
+    let result = match (result, runs_needed) {
+        (GoalResult::Met, _) => "met".to_owned(),
+        (GoalResult::Missed, _) => "missed".to_owned(),
+        (GoalResult::Undecided, _) if *runs == 0 => "undecided: no run knows it".to_owned(),
+        (GoalResult::Undecided, Some(needed)) => {
+            format!("undecided: {needed} runs would probably tell, here are {runs}")
+        }
+        (GoalResult::Undecided, None) => "undecided: the interval has the bound inside".to_owned(),
+    };
+    format!("goal {goal}: {result}.")
 }

@@ -6,7 +6,7 @@ use crate::figure::in_unit;
 use crate::files::{escaped, table as markdown_table};
 use crate::judgement::floor_words;
 use crate::layout::{TextLayout, labelled, unbroken, wrapped};
-use crate::number::{NONE, counted};
+use crate::number::{NONE, counted, or_none};
 use memtide_base::units::format_points;
 use memtide_record::FloorRecord;
 use memtide_record::compare::{PAIRS_MIN, Pair, Trial, TrialEnd, TrialFigure, TrialFinding, Unit};
@@ -29,13 +29,13 @@ pub fn pair_line(trial: &Trial) -> String {
     let number = trial.pairs.len();
     if let Some(why) = &pair.left_out {
         let before = &trial.pairs[..number - 1];
-        let is_new = |remedy: &&String| before.iter().all(|it| it.remedy.as_ref() != Some(remedy));
-        let remedy = pair.remedy.as_ref().filter(is_new);
+        let remedy = pair.remedy.as_ref();
+        let remedy = remedy.filter(|_| before.iter().all(|it| it.remedy.as_ref() != remedy));
         let remedy = remedy.map_or_else(String::new, |remedy| format!("  to do: {remedy}\n"));
         return format!("pair {number}: left out ({why})\n{remedy}");
     }
     let figures = trial.figures.iter().enumerate().map(|(at, figure)| {
-        let [a, b] = [0, 1].map(|arm: usize| shown(figure, pair.values[arm][at]));
+        let [a, b] = both_arms(pair, figure, at);
         let so_far = figure.range.map(|range| format!(" ({} so far)", span(figure, range)));
         format!("{} {a} and {b}{}", figure.name, so_far.unwrap_or_default())
     });
@@ -72,31 +72,35 @@ pub fn trial_markdown(trial: &Trial) -> String {
 
 /// What each pair measured, heading first.
 pub(crate) fn pair_rows(trial: &Trial) -> Vec<Vec<String>> {
-    let each = |pair: &Pair| {
-        let cells =
-            trial.figures.iter().enumerate().flat_map(|(at, figure)| {
-                [0, 1].map(|arm: usize| shown(figure, pair.values[arm][at]))
-            });
-        let note = pair.left_out.clone().unwrap_or_default();
-        [pair.first.to_string()].into_iter().chain(cells).chain([note]).collect()
-    };
     let names = trial.figures.iter().flat_map(|figure| ["A", "B"].map(|arm| (figure, arm)));
     let names = names.map(|(figure, arm)| format!("{} {arm}", figure.name));
     let heading = ["first".to_owned()].into_iter().chain(names).chain(["left out".to_owned()]);
-    [heading.collect()].into_iter().chain(trial.pairs.iter().map(each)).collect()
+    let rows = trial.pairs.iter().map(|pair| pair_row(&trial.figures, pair));
+    [heading.collect()].into_iter().chain(rows).collect()
+}
+
+fn pair_row(figures: &[TrialFigure], pair: &Pair) -> Vec<String> {
+    let cells = figures.iter().enumerate().flat_map(|(at, figure)| both_arms(pair, figure, at));
+    let note = pair.left_out.clone().unwrap_or_default();
+    [pair.first.to_string()].into_iter().chain(cells).chain([note]).collect()
+}
+
+/// What a pair measured of the figure at `at`, in A and in B.
+fn both_arms(pair: &Pair, figure: &TrialFigure, at: usize) -> [String; 2] {
+    [0, 1].map(|arm: usize| shown(figure, pair.values[arm][at]))
 }
 
 /// The rows of the result, heading first.
 pub(crate) fn rows(figures: &[TrialFigure]) -> Vec<Vec<String>> {
     let heading = ["figure", "A", "B", "change", "95 % range", "B is"].map(str::to_owned);
-    let row = |figure: &TrialFigure| {
-        let [a, b] = figure.medians.map(|median| shown(figure, median));
-        let none = || NONE.to_owned();
-        let change = figure.change.map_or_else(none, |change| change_words(figure, change));
-        let range = figure.range.map_or_else(none, |range| span(figure, range));
-        vec![figure.name.clone(), a, b, change, range, answer(figure).to_owned()]
-    };
     [heading.to_vec()].into_iter().chain(figures.iter().map(row)).collect()
+}
+
+fn row(figure: &TrialFigure) -> Vec<String> {
+    let [a, b] = figure.medians.map(|median| shown(figure, median));
+    let change = or_none(figure.change.map(|change| change_words(figure, change)));
+    let range = or_none(figure.range.map(|range| span(figure, range)));
+    vec![figure.name.clone(), a, b, change, range, answer(figure).to_owned()]
 }
 
 const fn answer(figure: &TrialFigure) -> &'static str {
@@ -201,7 +205,7 @@ fn why_undecided(trial: &Trial, figure: &TrialFigure) -> String {
 /// How much of a figure may be memtide's own delay; none if that is less than the asked difference.
 fn own(figure: &TrialFigure, difference: f64) -> Option<String> {
     let is_much = figure.own.iter().flatten().any(|own| *own > difference);
-    let [a, b] = figure.own.map(|own| own.map_or_else(|| NONE.to_owned(), percent));
+    let [a, b] = figure.own.map(|own| or_none(own.map(percent)));
     is_much.then(|| {
         format!(
             "{}: up to {a} of A's and {b} of B's may be memtide's own delay, so the servers may \
@@ -215,8 +219,8 @@ fn own(figure: &TrialFigure, difference: f64) -> Option<String> {
 fn floors(trial: &Trial) -> Vec<String> {
     let Some([a, b]) = &trial.floors else { return Vec::new() };
     // The figures of a trial are compared, not those of its last pair.
-    let words = |floor: &FloorRecord| floor_words(&FloorRecord { below: vec![], ..floor.clone() });
-    let mut sentences = vec![format!("floor of A: {}; of B: {}.", words(a), words(b))];
+    let [a, b] = [a, b].map(|floor| floor_words(&FloorRecord { below: vec![], ..floor.clone() }));
+    let mut sentences = vec![format!("floor of A: {a}; of B: {b}.")];
     let near = trial.near_floor();
     if !near.is_empty() {
         sentences.push(format!(

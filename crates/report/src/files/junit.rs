@@ -4,7 +4,7 @@
 //! Nothing is judged here: a case fails if the record says so and the exit code does. Without
 //! `--strict` a verdict changes no exit code, so its cases are skipped with their reason.
 
-use crate::counts::errors;
+use crate::counts::{OutcomeCount, errors};
 use crate::figure::run_figures;
 use crate::judgement::{believable, goal_word};
 use crate::number::{percent, whole};
@@ -86,13 +86,10 @@ impl StepsJunit {
     /// The fate of the conclusion, in the words of the text: a failure if the exit code is one.
     fn fate(&self, conclusion: &Conclusion) -> Fate {
         let sentences = self.rows.sentences(conclusion);
-        let said = |label: &str| {
-            let of_label = sentences.iter().filter(|(of, _)| *of == label);
-            of_label.map(|(_, sentence)| sentence.as_str()).collect::<Vec<_>>().join("; ")
-        };
         let answer = conclusion.answer.unwrap_or_default();
         let has_none = conclusion.answer.is_some() && answer.rate_per_s.is_none();
-        let (partial, doubt) = (said("partial"), said("doubt"));
+        let [partial, doubt, lost, result] =
+            ["partial", "doubt", "lost", "result"].map(|label| labelled(&sentences, label));
         match (&conclusion.failure, conclusion.exit) {
             (Some(why), _) => Fate::Failed("failed", why.clone()),
             (None, 0) if self.is_strict && !doubt.is_empty() => {
@@ -107,13 +104,19 @@ impl StepsJunit {
                 Fate::Failed("partial", partial)
             }
             (None, _) if has_none && answer.undecided.is_some() => {
-                Fate::Failed("undecided", said("result"))
+                Fate::Failed("undecided", result)
             }
-            (None, _) if has_none => Fate::Failed("missed", said("result")),
-            (None, _) if !conclusion.lost.is_empty() => Fate::Failed("lost", said("lost")),
+            (None, _) if has_none => Fate::Failed("missed", result),
+            (None, _) if !conclusion.lost.is_empty() => Fate::Failed("lost", lost),
             (None, _) => Fate::Failed("wrong values", "a value was wrong".to_owned()),
         }
     }
+}
+
+/// The sentences with this label as one.
+fn labelled(sentences: &[(&str, String)], label: &str) -> String {
+    let of_label = sentences.iter().filter(|(of, _)| *of == label);
+    of_label.map(|(_, sentence)| sentence.as_str()).collect::<Vec<_>>().join("; ")
 }
 
 /// The cases of one run.
@@ -139,12 +142,6 @@ enum Fate {
     Passed,
     Skipped(String),
     Failed(&'static str, String),
-}
-
-impl Suite {
-    fn count(&self, is_it: impl Fn(&Fate) -> bool) -> usize {
-        self.cases.iter().filter(|case| is_it(&case.fate)).count()
-    }
 }
 
 /// The suite of a run; of the agents' load and of the master's own if there are both, of which the
@@ -187,22 +184,12 @@ fn bad(record: &Record, kind: &'static str, why: String) -> Fate {
 /// A case for each class of errors. Errors that the run allows (`--errors-max`) are reported and
 /// fail no case.
 fn error_cases(record: &Record) -> Vec<Case> {
-    let totals = &record.totals;
     let too_many = record.believable.checks.iter().any(|check| {
         matches!(check.code, CheckKind::Errors | CheckKind::Answered)
             && check.result == CheckResult::Failed
     });
-    let fraction = |count: u64| percent(count as f64 / totals.intended.max(1) as f64);
-    let of_class = |(class, _, count): (&str, &str, u64)| {
-        let told = format!("{} operations, {}", whole(count), fraction(count));
-        let fate = match count {
-            0 => Fate::Passed,
-            _ if too_many => bad(record, "errors", told),
-            _ => Fate::Skipped(format!("{told}, within --errors-max")),
-        };
-        Case { class: "memtide.errors", name: class.to_owned(), fate }
-    };
-    let mut cases: Vec<Case> = errors(totals).map(of_class).collect();
+    let classes = errors(&record.totals).map(|of| error_case(record, of, too_many));
+    let mut cases: Vec<Case> = classes.collect();
     let wrong = record.phases.verification().wrong();
     cases.push(Case {
         class: "memtide.errors",
@@ -213,6 +200,18 @@ fn error_cases(record: &Record) -> Vec<Case> {
         },
     });
     cases
+}
+
+/// The case of errors of one class; `too_many` is true if all errors are more than the run allows.
+fn error_case(record: &Record, of: OutcomeCount, too_many: bool) -> Case {
+    let share = percent(of.count as f64 / record.totals.intended.max(1) as f64);
+    let told = format!("{} operations, {share}", whole(of.count));
+    let fate = match of.count {
+        0 => Fate::Passed,
+        _ if too_many => bad(record, "errors", told),
+        _ => Fate::Skipped(format!("{told}, within --errors-max")),
+    };
+    Case { class: "memtide.errors", name: of.name.to_owned(), fate }
 }
 
 fn file(suites: &[Suite]) -> String {
@@ -259,16 +258,17 @@ fn counts<'a>(
     name: &str,
     suites: &[Suite],
 ) -> ElementWriter<'a, Vec<u8>> {
-    let sum = |of: &dyn Fn(&Suite) -> usize| suites.iter().map(of).sum::<usize>().to_string();
     let seconds: f64 = suites.iter().map(|suite| suite.seconds).sum();
-    let failures = sum(&|suite| suite.count(|fate| matches!(fate, Fate::Failed(..))));
-    let skipped = sum(&|suite| suite.count(|fate| matches!(fate, Fate::Skipped(_))));
+    let fates: Vec<&Fate> =
+        suites.iter().flat_map(|suite| &suite.cases).map(|it| &it.fate).collect();
+    let failures = fates.iter().filter(|fate| matches!(fate, Fate::Failed(..))).count();
+    let skipped = fates.iter().filter(|fate| matches!(fate, Fate::Skipped(_))).count();
     element
         .with_attribute(("name", &*printable(name)))
-        .with_attribute(("tests", &*sum(&|suite| suite.cases.len())))
-        .with_attribute(("failures", &*failures))
+        .with_attribute(("tests", &*fates.len().to_string()))
+        .with_attribute(("failures", &*failures.to_string()))
         .with_attribute(("errors", "0"))
-        .with_attribute(("skipped", &*skipped))
+        .with_attribute(("skipped", &*skipped.to_string()))
         .with_attribute(("time", &*format!("{seconds:.3}")))
 }
 
@@ -296,8 +296,12 @@ fn write_case(writer: &mut Writer<Vec<u8>>, case: &Case, seconds: f64) -> io::Re
 
 /// Removes characters that XML cannot contain even if escaped.
 fn printable(text: &str) -> String {
-    let is_held = |letter: char| !letter.is_control() && !matches!(letter, '\u{fffe}' | '\u{ffff}');
-    text.chars().map(|letter| if is_held(letter) { letter } else { ' ' }).collect()
+    let letters = text.chars().map(|letter| match letter {
+        '\u{fffe}' | '\u{ffff}' => ' ',
+        _ if letter.is_control() => ' ',
+        _ => letter,
+    });
+    letters.collect()
 }
 
 #[cfg(test)]

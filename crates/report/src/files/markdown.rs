@@ -27,7 +27,7 @@ pub fn markdown(record: &Record) -> String {
         out += &table(answer_table(record).rows());
     }
     out += &table(response_table(record).rows());
-    let errors: Vec<_> = errors(&record.totals).map(|(_, words, count)| (count, words)).collect();
+    let errors: Vec<_> = errors(&record.totals).map(|of| (of.count, of.words)).collect();
     let errors = counted_parts(&errors);
     if !errors.is_empty() {
         out += &format!("**not answered:** {}\n\n", errors.join(", "));
@@ -88,11 +88,10 @@ fn goals(goals: &[GoalRecord]) -> String {
         return String::new();
     }
     let heading = vec!["goal".to_owned(), "result".to_owned(), "why".to_owned()];
-    let row = |goal: &GoalRecord| {
-        vec![goal.goal.clone(), goal_word(goal.result).to_owned(), goal.why.clone()]
-    };
-    let rows: Vec<Vec<String>> = [heading].into_iter().chain(goals.iter().map(row)).collect();
-    table(&rows)
+    let rows = goals
+        .iter()
+        .map(|goal| vec![goal.goal.clone(), goal_word(goal.result).to_owned(), goal.why.clone()]);
+    table(&[heading].into_iter().chain(rows).collect::<Vec<_>>())
 }
 
 /// The rate, and the machines that made it.
@@ -127,8 +126,8 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let Some(heading) = rows.first() else { return String::new() };
     let mut out = String::new();
     for (number, row) in rows.iter().enumerate() {
-        let cell = |column| row.get(column).map_or_else(String::new, |cell: &String| escaped(cell));
-        let cells: Vec<String> = (0..heading.len()).map(cell).collect();
+        let cells = (0..heading.len()).map(|column| row.get(column).map(|cell| escaped(cell)));
+        let cells: Vec<String> = cells.map(Option::unwrap_or_default).collect();
         out += &format!("| {} |\n", cells.join(" | "));
         if number == 0 {
             let rest = " ---: |".repeat(heading.len() - 1);

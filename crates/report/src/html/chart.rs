@@ -5,7 +5,7 @@
 //! colours come from the style sheet.
 
 use super::figures::unbroken;
-use crate::axis::Axis;
+use crate::axis::{Axis, Scale};
 use maud::{Markup, html};
 use std::fmt::Write;
 
@@ -43,8 +43,15 @@ pub(super) struct Chart {
     pub(super) limits: Vec<Limit>,
     /// Name of the strip above the axis that shows what has no value; empty without one.
     pub(super) strip: &'static str,
-    /// Stretches of x with what has no value, and its strength from 0 to 1.
-    pub(super) stripes: Vec<([f64; 2], f64)>,
+    /// What has no value.
+    pub(super) stripes: Vec<Stripe>,
+}
+
+/// A stretch of x with what has no value, and its strength from 0 to 1.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stripe {
+    pub(super) x: [f64; 2],
+    pub(super) strength: f64,
 }
 
 /// A line of a chart.
@@ -77,30 +84,60 @@ pub(super) struct Limit {
     pub(super) is_upright: bool,
 }
 
+impl Limit {
+    /// A limit of x.
+    pub(super) fn upright(name: impl Into<String>, at: f64) -> Self {
+        Self { name: name.into(), at, is_upright: true }
+    }
+}
+
+/// A value of a stretch of time.
+pub(super) struct TimedValue {
+    pub(super) start_s: f64,
+    pub(super) length_s: f64,
+    pub(super) value: Option<f64>,
+}
+
+impl TimedValue {
+    pub(super) fn middle_s(&self) -> f64 {
+        self.start_s + self.length_s / 2.0
+    }
+
+    pub(super) fn end_s(&self) -> f64 {
+        self.start_s + self.length_s
+    }
+}
+
+/// The upright axis of a chart of lines: from zero to the largest value, or to `least` if that is
+/// more.
+pub(super) struct FromZero {
+    pub(super) word: fn(f64) -> String,
+    pub(super) least: f64,
+}
+
 impl Line {
     /// A line through known values.
     pub(super) fn new(name: impl Into<String>, points: Vec<(f64, Option<f64>)>) -> Self {
         Self { name: name.into(), points, ..Self::default() }
     }
 
-    /// A line through stretches of time, each with its beginning, its length and a value, and drawn
-    /// at `place` of both. It breaks where nothing was measured for half a stretch or longer.
+    /// A line through values of stretches of time, each drawn at its `place`. It breaks where
+    /// nothing was measured for half a stretch or longer.
     pub(super) fn over_time(
         name: impl Into<String>,
-        place: fn(f64, f64) -> f64,
-        stretches: impl IntoIterator<Item = (f64, f64, Option<f64>)>,
+        place: fn(&TimedValue) -> f64,
+        values: impl IntoIterator<Item = TimedValue>,
     ) -> Self {
         let mut points = Vec::new();
-        let mut before: Option<(f64, f64)> = None;
-        for (start_s, length_s, value) in stretches {
-            let is_apart = |(end_s, length_before_s): &(f64, f64)| {
-                start_s - end_s >= length_s.min(*length_before_s) / 2.0
-            };
-            if let Some((end_s, _)) = before.filter(is_apart) {
-                points.push((end_s, None));
+        let mut before: Option<TimedValue> = None;
+        for now in values {
+            if let Some(before) = before
+                && now.start_s - before.end_s() >= now.length_s.min(before.length_s) / 2.0
+            {
+                points.push((before.end_s(), None));
             }
-            before = Some((start_s + length_s, length_s));
-            points.push((place(start_s, length_s), value));
+            points.push((place(&now), now.value));
+            before = Some(now);
         }
         Self::new(name, points)
     }
@@ -113,7 +150,7 @@ impl Line {
 
     /// True if the values never change, as far as a reader could see.
     fn is_flat(&self) -> bool {
-        let known: Vec<f64> = self.points.iter().filter_map(|(_, value)| *value).collect();
+        let known: Vec<f64> = self.known().map(|(_, value)| value).collect();
         let (low, high) =
             known.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), it| {
                 (low.min(*it), high.max(*it))
@@ -121,6 +158,16 @@ impl Line {
         known.len() >= UNCHANGED_MIN
             && known.len() == self.points.len()
             && high - low <= CHANGE_MAX * high.abs()
+    }
+
+    /// The points with a value.
+    fn known(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.points.iter().filter_map(|(x, value)| Some((*x, (*value)?)))
+    }
+
+    /// A word about each point with a value.
+    fn words(&self, word: impl Fn(f64, f64) -> String) -> String {
+        self.known().map(|(x, y)| word(x, y)).collect::<Vec<_>>().join("|")
     }
 
     /// True if there is nothing to draw.
@@ -131,11 +178,9 @@ impl Line {
 
 /// The known values of all `lines`, and the ends of their intervals.
 pub(super) fn values(lines: &[Line]) -> impl Iterator<Item = f64> + '_ {
-    let points = |line: &Line| line.points.iter().filter_map(|(_, value)| *value).collect();
-    let ends = |line: &Line| line.band.iter().flat_map(|(_, ends)| *ends).collect();
-    lines.iter().flat_map(move |line| {
-        let (points, ends): (Vec<f64>, Vec<f64>) = (points(line), ends(line));
-        points.into_iter().chain(ends)
+    lines.iter().flat_map(|line| {
+        let ends = line.band.iter().flat_map(|(_, ends)| *ends);
+        line.known().map(|(_, value)| value).chain(ends)
     })
 }
 
@@ -144,6 +189,18 @@ impl Chart {
     pub(super) fn new(title: &'static str, x: Axis, y: Axis) -> Self {
         let (about, lines, cells, limits) = (String::new(), Vec::new(), Vec::new(), Vec::new());
         Self { title, about, x, y, lines, cells, limits, strip: "", stripes: Vec::new() }
+    }
+
+    /// A chart of lines from zero.
+    pub(super) fn of_lines(
+        title: &'static str,
+        about: &str,
+        lines: Vec<Line>,
+        x: Axis,
+        y: FromZero,
+    ) -> Self {
+        let y = Axis::over(Scale::Linear, values(&lines).chain([y.least]), y.word);
+        Self { about: about.to_owned(), lines, ..Self::new(title, x, y) }
     }
 
     /// The chart as markup, folded if nothing changes in it; nothing if it would be empty.
@@ -156,11 +213,11 @@ impl Chart {
         if !is_bare || !lines.iter().all(|line| line.is_flat()) {
             return self.figure(&lines);
         }
-        let value = |line: &&Line| {
-            let value = line.points.iter().find_map(|(_, value)| *value);
-            format!("{} {}", line.name, self.y.word(value.unwrap_or(0.0)))
-        };
-        let values: Vec<String> = lines.iter().map(value).collect();
+        let values = lines.iter().map(|line| {
+            let value = line.known().next().map_or(0.0, |(_, value)| value);
+            format!("{} {}", line.name, self.y.word(value))
+        });
+        let values: Vec<String> = values.collect();
         html! {
             details {
                 summary {
@@ -264,35 +321,32 @@ impl Chart {
     }
 
     fn line(&self, number: usize, line: &Line, is_dotted: bool) -> Markup {
-        let known: Vec<(f64, f64)> =
-            line.points.iter().filter_map(|(x, y)| Some((*x, (*y)?))).collect();
-        let list = |word: &dyn Fn(&(f64, f64)) -> String| -> String {
-            known.iter().map(word).collect::<Vec<_>>().join("|")
-        };
-        let dots = |is_doubtful: bool| {
-            let dotted = known.iter().filter(|(x, _)| line.doubtful.contains(x) == is_doubtful);
-            dotted.fold(String::new(), |mut path, (x, y)| {
-                let [x, y] = self.at(*x, *y);
-                // Writing to a `String` cannot fail.
-                let _ = write!(path, "M{x:.1} {y:.1}h0");
-                path
-            })
-        };
         html! {
             g class=(style(number)) data-name=(line.name)
-                data-x=(list(&|(x, _)| format!("{:.1}", WIDTH * self.x.place(*x))))
-                data-t=(list(&|(x, _)| self.x.word(*x)))
-                data-v=(list(&|(_, y)| self.y.word(*y))) {
+                data-x=(line.words(|x, _| format!("{:.1}", WIDTH * self.x.place(x))))
+                data-t=(line.words(|x, _| self.x.word(x)))
+                data-v=(line.words(|_, y| self.y.word(y))) {
                 @if !line.band.is_empty() { path.band d=(self.band(line)) {} }
                 path.line d=(self.path(line)) {}
-                @if is_dotted { path.dots d=(dots(false)) {} }
-                @let doubtful = dots(true);
+                @if is_dotted { path.dots d=(self.dots(line, false)) {} }
+                @let doubtful = self.dots(line, true);
                 @if !doubtful.is_empty() {
                     path.dots d=(doubtful) {}
                     path.hollow d=(doubtful) {}
                 }
             }
         }
+    }
+
+    /// The points of a line that are doubtful, or those that are not, as dots.
+    fn dots(&self, line: &Line, is_doubtful: bool) -> String {
+        let mut path = String::new();
+        for (x, y) in line.known().filter(|(x, _)| line.doubtful.contains(x) == is_doubtful) {
+            let [x, y] = self.at(x, y);
+            // Writing to a `String` cannot fail.
+            let _ = write!(path, "M{x:.1} {y:.1}h0");
+        }
+        path
     }
 
     /// Position of a point in the drawing.
@@ -350,27 +404,34 @@ impl Chart {
 
     /// The cells of each strength, joined to one path.
     fn levels(&self) -> [String; LEVELS] {
-        let cell = |Cell { x, y, strength }: &Cell| {
+        by_level(self.cells.iter().map(|Cell { x, y, strength }| {
             let ([left, bottom], [right, top]) = (self.at(x[0], y[0]), self.at(x[1], y[1]));
-            ([left, top, right, bottom], *strength)
-        };
-        by_level(self.cells.iter().map(cell))
+            Rectangle { left, top, right, bottom, strength: *strength }
+        }))
     }
 
     /// The stripes of each strength, joined to one path: above the drawing.
     fn stripe_levels(&self) -> [String; LEVELS] {
-        let stripe = |([from, to], strength): &([f64; 2], f64)| {
-            let [left, right] = [from, to].map(|x| WIDTH * self.x.place(*x));
-            ([left, -STRIP, right, 0.0], *strength)
-        };
-        by_level(self.stripes.iter().map(stripe))
+        by_level(self.stripes.iter().map(|Stripe { x, strength }| {
+            let [left, right] = x.map(|x| WIDTH * self.x.place(x));
+            Rectangle { left, top: -STRIP, right, bottom: 0.0, strength: *strength }
+        }))
     }
 }
 
-/// Rectangles (left, top, right, bottom), those of each strength from 0 to 1 joined to one path.
-fn by_level(rectangles: impl Iterator<Item = ([f64; 4], f64)>) -> [String; LEVELS] {
+/// A rectangle of the drawing, and its strength from 0 to 1.
+struct Rectangle {
+    left: f64,
+    top: f64,
+    right: f64,
+    bottom: f64,
+    strength: f64,
+}
+
+/// Rectangles, those of each strength joined to one path.
+fn by_level(rectangles: impl Iterator<Item = Rectangle>) -> [String; LEVELS] {
     let mut levels: [String; LEVELS] = Default::default();
-    for ([left, top, right, bottom], strength) in rectangles {
+    for Rectangle { left, top, right, bottom, strength } in rectangles {
         // The square root gives half of the levels to strengths below a quarter.
         let level = (strength.clamp(0.0, 1.0).sqrt() * (LEVELS - 1) as f64).round() as usize;
         let (width, height) = (right - left, bottom - top);

@@ -71,22 +71,23 @@ fn over_time(comparison: &Comparison, records: &[(String, Record)]) -> Vec<Chart
 
 /// Each figure, with its ratio to the first record's.
 fn rows(comparison: &Comparison) -> Markup {
-    let row = |row: &FigureRow| {
-        let mut cells = Vec::new();
-        for (number, value) in row.values.iter().enumerate() {
-            cells.push(Figure::of("value", row.unit, value));
-            if number > 0 {
-                let words = ratio_cell(value);
-                cells.push(match value.ratio {
-                    Some(ratio) => Figure::known("ratio", words, ratio),
-                    None => Figure::missing("ratio", words, None),
-                });
-            }
-        }
-        Row { path: Some(row.name.clone()), label: row.name.clone(), figures: cells }
-    };
     let rows: Vec<Row> = comparison.figures.iter().map(row).collect();
     table("Each figure, with its ratio to record A.", &figure_headings(comparison), &rows)
+}
+
+fn row(row: &FigureRow) -> Row {
+    let mut figures = Vec::new();
+    for (number, value) in row.values.iter().enumerate() {
+        figures.push(Figure::of("value", row.unit, value));
+        if number > 0 {
+            let words = ratio_cell(value);
+            figures.push(match value.ratio {
+                Some(ratio) => Figure::known("ratio", words, ratio),
+                None => Figure::missing("ratio", words, None),
+            });
+        }
+    }
+    Row { path: Some(row.name.clone()), label: row.name.clone(), figures }
 }
 
 /// A trial of two arms as a page, ending in a line break.
@@ -137,15 +138,13 @@ fn by_pair(trial: &Trial, at: usize, figure: &TrialFigure) -> Markup {
         Unit::PerS => rate,
         _ => return html! {},
     };
-    let line = |arm: usize, name: &str| {
-        let pairs = (1u32..).zip(&trial.pairs);
-        let value = |(number, pair): (u32, &memtide_record::compare::Pair)| {
-            (f64::from(number), pair.values[arm].get(at).copied().flatten())
-        };
-        Line::new(name, pairs.map(value).collect())
-    };
-    let lines = vec![line(0, "A"), line(1, "B")];
-    let numbers = (1u32..).zip(&trial.pairs).map(|(number, _)| f64::from(number));
+    let numbers = || (1u32..).map(f64::from).zip(&trial.pairs);
+    let lines = ["A", "B"].into_iter().enumerate().map(|(arm, name)| {
+        let values = numbers().map(|(number, pair)| (number, pair.values[arm].get(at).copied()));
+        Line::new(name, values.map(|(number, value)| (number, value.flatten())).collect())
+    });
+    let lines: Vec<Line> = lines.collect();
+    let numbers = numbers().map(|(number, _)| number);
     let x = Axis::over(Scale::Linear, numbers, |number| format!("{number:.0}"));
     let y = Axis::over(Scale::Log, values(&lines), word);
     let about = format!("{} of both arms by pair.", figure.name);

@@ -6,14 +6,14 @@ use crate::answer::check_name;
 use crate::counts::outcome_counts;
 use crate::figure::{Figure, run_figures};
 use crate::judgement::{believable, goal_word};
-use crate::number::{NONE, or_none, percent, time, whole};
+use crate::number::{or_none, percent, time, whole};
 use crate::plan::{data_words, servers};
 use crate::shards::shard_verdict;
 use crate::text::{load_words, why_partial, window_words};
 use maud::{Markup, html};
 use memtide_base::calendar::utc;
 use memtide_record::{
-    Check, CheckResult, GoalRecord, GoalResult, Record, ShardRecord, Verdict, WarningRecord,
+    CheckResult, GoalRecord, GoalResult, Record, ShardRecord, Verdict, WarningRecord,
 };
 
 /// What was run, and against which servers.
@@ -81,38 +81,47 @@ pub(super) fn reasons(record: &Record) -> Markup {
 }
 
 fn goals(record: &Record) -> Markup {
-    let row = |goal: &GoalRecord| {
+    let rows = record.goals.iter().map(|goal| {
         let class = match goal.result {
             GoalResult::Met => "good",
             GoalResult::Missed => "bad",
             GoalResult::Undecided => "warn",
         };
-        judged(&goal.goal, (class, goal_word(goal.result)), &goal.why)
-    };
-    let rows: Vec<Markup> = record.goals.iter().map(row).collect();
-    grid("Goals", &["goal", "result", "why"], true, &rows)
+        let GoalRecord { goal: subject, why, .. } = goal;
+        Judged { subject, class, result: goal_word(goal.result), why }.row()
+    });
+    grid("Goals", &["goal", "result", "why"], true, &rows.collect::<Vec<_>>())
 }
 
 fn checks(record: &Record) -> Markup {
-    let row = |check: &Check| {
-        let result = match check.result {
+    let rows = record.believable.checks.iter().map(|check| {
+        let (class, result) = match check.result {
             CheckResult::Passed => ("good", "passed"),
             CheckResult::Failed => ("bad", "failed"),
             CheckResult::Skipped => ("faint", "skipped"),
         };
-        judged(check_name(check.code), result, &check.message)
-    };
-    let rows: Vec<Markup> = record.believable.checks.iter().map(row).collect();
-    grid("Checks of the verdict", &["check", "result", "what it found"], true, &rows)
+        Judged { subject: check_name(check.code), class, result, why: &check.message }.row()
+    });
+    let headings = ["check", "result", "what it found"];
+    grid("Checks of the verdict", &headings, true, &rows.collect::<Vec<_>>())
 }
 
-/// A row with what was judged, the result with its CSS class, and the reason.
-fn judged(subject: &str, (class, result): (&str, &str), why: &str) -> Markup {
-    html! {
-        tr {
-            th.long scope="row" { (subject) }
-            td class={ "words " (class) } { (result) }
-            td.words { (unbroken(why)) }
+/// What was judged, the result with its CSS class, and the reason.
+struct Judged<'a> {
+    subject: &'a str,
+    class: &'static str,
+    result: &'static str,
+    why: &'a str,
+}
+
+impl Judged<'_> {
+    fn row(&self) -> Markup {
+        html! {
+            tr {
+                th.long scope="row" { (self.subject) }
+                td class={ "words " (self.class) } { (self.result) }
+                td.words { (unbroken(self.why)) }
+            }
         }
     }
 }
@@ -133,14 +142,9 @@ fn warnings(warnings: &[WarningRecord]) -> Markup {
 /// Outcomes of operations, and the figures that every output shows.
 pub(super) fn counts(record: &Record) -> Markup {
     let totals = &record.totals;
-    let count = |path: String, label: &str, count: u64| Row {
-        path: Some(path),
-        label: label.to_owned(),
-        figures: vec![Figure::known("count", whole(count), count)],
-    };
-    let mut rows = vec![count("totals.intended".to_owned(), "due", totals.intended)];
-    let unanswered = outcome_counts(totals).into_iter().skip(1).filter(|(.., it)| *it > 0);
-    rows.extend(unanswered.map(|(name, label, it)| count(format!("totals.{name}"), label, it)));
+    let mut rows = vec![count_row("totals.intended".to_owned(), "due", totals.intended)];
+    let unanswered = outcome_counts(totals).into_iter().skip(1).filter(|of| of.count > 0);
+    rows.extend(unanswered.map(|of| count_row(format!("totals.{}", of.name), of.words, of.count)));
     rows.extend(run_figures(record).into_iter().map(|(of, figure)| Row {
         path: None,
         label: of.label.to_owned(),
@@ -148,7 +152,7 @@ pub(super) fn counts(record: &Record) -> Markup {
     }));
     let errors = totals.errors.iter().filter(|(_, it)| **it > 0);
     let errors: Vec<Row> =
-        errors.map(|(name, it)| count(format!("totals.errors.{name}"), name, *it)).collect();
+        errors.map(|(name, it)| count_row(format!("totals.errors.{name}"), name, *it)).collect();
     html! {
         (section("Counts"))
         (table("Figures of the measured window.", &["figure", "value"], &rows))
@@ -157,40 +161,45 @@ pub(super) fn counts(record: &Record) -> Markup {
     }
 }
 
+fn count_row(path: String, label: &str, count: u64) -> Row {
+    let figures = vec![Figure::known("count", whole(count), count)];
+    Row { path: Some(path), label: label.to_owned(), figures }
+}
+
 /// A row for each merged share, agent or run.
 pub(super) fn shards(shards: &[ShardRecord]) -> Markup {
     let heading = ["part", "agent", "rate", "target", "CPU", "lag p99", "warnings", "believable"];
-    let row = |(number, shard): (usize, &ShardRecord)| {
-        let share = shard.share.as_ref();
-        let agent = share.and_then(|share| share.agent.as_ref()).map(|agent| agent.name.clone());
-        let name = match share {
-            Some(share) => format!("share {}", share.number),
-            None => format!("run {}", number + 1),
-        };
-        let achieved = Some(shard.achieved()).filter(|rate| rate.per_s.is_finite());
-        let busiest = shard.client.worker_busy.iter().copied().reduce(f64::max);
-        let verdict = shard_verdict(shard);
-        vec![
-            name,
-            agent.unwrap_or_else(|| NONE.to_owned()),
-            or_none(achieved),
-            or_none(shard.target()),
-            or_none(busiest.map(percent)),
-            or_none(shard.lag_p99_ns.map(|ns| time(ns as f64))),
-            shard.warnings.len().to_string(),
-            verdict.to_owned(),
-        ]
-    };
-    let rows: Vec<Vec<String>> = [heading.map(str::to_owned).to_vec()]
-        .into_iter()
-        .chain(shards.iter().enumerate().map(row))
-        .collect();
+    let heading = heading.map(str::to_owned).to_vec();
+    let rows = (1..).zip(shards).map(|(number, shard)| shard_row(number, shard));
+    let rows: Vec<Vec<String>> = [heading].into_iter().chain(rows).collect();
     html! {
         @if !shards.is_empty() {
             (section("Parts of this run"))
             (words("The merged runs or shares.", &rows))
         }
     }
+}
+
+/// The cells of a merged record, which is a share of a run or run `number`.
+fn shard_row(number: usize, shard: &ShardRecord) -> Vec<String> {
+    let share = shard.share.as_ref();
+    let agent = share.and_then(|share| share.agent.as_ref()).map(|agent| &agent.name);
+    let name = match share {
+        Some(share) => format!("share {}", share.number),
+        None => format!("run {number}"),
+    };
+    let achieved = Some(shard.achieved()).filter(|rate| rate.per_s.is_finite());
+    let busiest = shard.client.worker_busy.iter().copied().reduce(f64::max);
+    vec![
+        name,
+        or_none(agent),
+        or_none(achieved),
+        or_none(shard.target()),
+        or_none(busiest.map(percent)),
+        or_none(shard.lag_p99_ns.map(|ns| time(ns as f64))),
+        shard.warnings.len().to_string(),
+        shard_verdict(shard).to_owned(),
+    ]
 }
 
 /// The command that does the same again, if it is known, and the scenario file that it names.

@@ -1,7 +1,7 @@
 //! Tables of a page. A cell of a figure shows it rounded, and holds the record's exact figure in an
 //! attribute.
 
-use crate::answer::{AnswerRow, answer_rows, grade};
+use crate::answer::{AnswerRow, FigureNames, answer_rows, grade};
 use crate::figure::Figure;
 use crate::number::{NONE, rate, whole};
 use crate::text::outcome_words;
@@ -28,15 +28,17 @@ pub(super) fn unbroken(text: &str) -> String {
 fn is_one_number(before: &str, word: &str) -> bool {
     const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "%", "B", "kB", "MB", "GB"];
     let unit = word.trim_end_matches(|letter: char| ",;:.)".contains(letter));
-    let is_group = || {
-        let digits = word.bytes().take_while(u8::is_ascii_digit).count();
-        digits == 3 && !word[3..].starts_with(char::is_alphanumeric)
-    };
     let is_sign = matches!(before.trim_start_matches('('), "±" | ">" | "≥" | "≤" | "<" | "−");
     match before.ends_with(|letter: char| letter.is_ascii_digit()) {
-        true => UNITS.contains(&unit) || is_group(),
+        true => UNITS.contains(&unit) || is_group(word),
         false => is_sign && word.starts_with(|letter: char| letter.is_ascii_digit()),
     }
+}
+
+/// True if a word is the next three digits of a number.
+fn is_group(word: &str) -> bool {
+    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+    digits == 3 && !word[3..].starts_with(char::is_alphanumeric)
 }
 
 /// A row of a table of figures.
@@ -76,11 +78,15 @@ pub(super) fn grid(
 
 /// A table of figures.
 pub(super) fn table(caption: &str, headings: &[impl AsRef<str>], rows: &[Row]) -> Markup {
-    let row = |row: &Row| {
+    grid(caption, headings, false, &rows.iter().map(Row::markup).collect::<Vec<_>>())
+}
+
+impl Row {
+    fn markup(&self) -> Markup {
         html! {
-            tr data-figures=[row.path.as_ref()] {
-                th scope="row" { (row.label) }
-                @for Figure { name, words, value, why } in &row.figures {
+            tr data-figures=[self.path.as_ref()] {
+                th scope="row" { (self.label) }
+                @for Figure { name, words, value, why } in &self.figures {
                     td.figure data-name=(name) title=[why.as_ref()] {
                         @match value {
                             Some(value) => data value=(value) { (words) },
@@ -90,8 +96,7 @@ pub(super) fn table(caption: &str, headings: &[impl AsRef<str>], rows: &[Row]) -
                 }
             }
         }
-    };
-    grid(caption, headings, false, &rows.iter().map(row).collect::<Vec<_>>())
+    }
 }
 
 /// A table of words, with the first row as its heading; nothing if that is the only row.
@@ -99,18 +104,17 @@ pub(super) fn words(caption: &str, rows: &[Vec<String>]) -> Markup {
     let Some((heading, rows)) = rows.split_first() else { return html! {} };
     // A part or step that cannot be believed looks so.
     let verdict = heading.iter().position(|name| name == "believable");
-    let is_doubtful =
-        |row: &[String]| verdict.is_some_and(|at| row.get(at).is_some_and(|it| it == "no"));
-    let row = |row: &Vec<String>| {
+    let rows = rows.iter().map(|row| {
+        let is_doubtful = verdict.and_then(|at| row.get(at)).is_some_and(|it| it == "no");
         html! {
-            tr class=[is_doubtful(row).then_some("doubtful")] {
+            tr class=[is_doubtful.then_some("doubtful")] {
                 @for (number, cell) in row.iter().enumerate() {
                     @if number == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
                 }
             }
         }
-    };
-    grid(caption, heading, false, &rows.iter().map(row).collect::<Vec<_>>())
+    });
+    grid(caption, heading, false, &rows.collect::<Vec<_>>())
 }
 
 /// The percentiles of a table of times.
@@ -129,47 +133,47 @@ pub(super) fn answer(record: &Record) -> Markup {
     if record.measured_s <= 0.0 || rows.is_empty() {
         return html! {};
     }
-    let row = |row: &AnswerRow| {
-        let graded = &row.graded;
-        let ([path, value], ends) = row.names();
-        let words = |value: f64| row.word(value);
-        let between = graded.sampled().map(|[low, high]| [words(low), words(high)]);
-        // What decides instead of an interval is no member of the record.
-        let interval = graded.interval.filter(|_| graded.eighths.is_none());
-        let grade = grade(record, row);
-        let class = match grade.as_str() {
-            "yes" => "good",
-            "no" => "bad",
-            NONE => "faint",
-            _ => "warn",
-        };
-        html! {
-            tr data-figures=(path) {
-                th scope="row" { (graded.name()) }
-                td.figure data-name=(value) {
-                    @match graded.value {
-                        Some(value) => data value=(value) { (row.words) },
-                        None => (row.words),
-                    }
-                }
-                td.interval title=[graded.reason.as_ref()] {
-                    @match (interval, between) {
-                        (Some([low, high]), Some([from, to])) => {
-                            span data-name=(ends[0]) { data value=(low) { (from) } } " – "
-                            span data-name=(ends[1]) { data value=(high) { (to) } }
-                        },
-                        (None, Some([from, to])) => { (from) " – " (to) },
-                        _ => (NONE),
-                    }
-                }
-                td.figure { (row.own) }
-                td class=(class) title=[graded.reason.as_ref()] { (grade) }
-            }
-        }
-    };
     let headings = ["figure", "all", "95 % interval", "memtide", "believable"];
-    let rows: Vec<Markup> = rows.iter().map(row).collect();
+    let rows: Vec<Markup> = rows.iter().map(|row| answer_row(record, row)).collect();
     html! { div.answer { (grid(&outcome_words(record), &headings, false, &rows)) } }
+}
+
+fn answer_row(record: &Record, row: &AnswerRow) -> Markup {
+    let graded = &row.graded;
+    let FigureNames { path, value, ends } = row.names();
+    let between = graded.sampled().map(|ends| ends.map(|end| row.word(end)));
+    // What decides instead of an interval is no member of the record.
+    let interval = graded.interval.filter(|_| graded.eighths.is_none());
+    let grade = grade(record, row);
+    let class = match grade.as_str() {
+        "yes" => "good",
+        "no" => "bad",
+        NONE => "faint",
+        _ => "warn",
+    };
+    html! {
+        tr data-figures=(path) {
+            th scope="row" { (graded.name()) }
+            td.figure data-name=(value) {
+                @match graded.value {
+                    Some(value) => data value=(value) { (row.words) },
+                    None => (row.words),
+                }
+            }
+            td.interval title=[graded.reason.as_ref()] {
+                @match (interval, between) {
+                    (Some([low, high]), Some([from, to])) => {
+                        span data-name=(ends[0]) { data value=(low) { (from) } } " – "
+                        span data-name=(ends[1]) { data value=(high) { (to) } }
+                    },
+                    (None, Some([from, to])) => { (from) " – " (to) },
+                    _ => (NONE),
+                }
+            }
+            td.figure { (row.own) }
+            td class=(class) title=[graded.reason.as_ref()] { (grade) }
+        }
+    }
 }
 
 /// Times of a run: response by kind, service, lag and its causes, and connections.
@@ -190,19 +194,20 @@ fn times(caption: &str, subject: &str, rows: Vec<TimesRow<'_>>) -> Markup {
     let behind = ["mean", "max", "rate", "count", "unanswered"].map(str::to_owned);
     let headings = [subject.to_owned()].into_iter().chain(percentiles).chain(behind);
     let headings: Vec<String> = headings.collect();
-    let row = |TimesRow { path, label, per_s, times, .. }| {
-        let mut figures = times::figures(times, &PERCENTILES);
-        // The mean stands behind the percentiles.
-        figures[..=PERCENTILES.len()].rotate_left(1);
-        figures.extend([
-            match per_s {
-                Some(per_s) => Figure::known("per_s", rate(per_s), per_s),
-                None => Figure::missing("per_s", "", None),
-            },
-            Figure::known("count", whole(times.count), times.count),
-            Figure::known("unanswered", whole(times.unanswered), times.unanswered),
-        ]);
-        Row { path: Some(path), label, figures }
-    };
-    table(caption, &headings, &rows.into_iter().map(row).collect::<Vec<_>>())
+    table(caption, &headings, &rows.into_iter().map(times_row).collect::<Vec<_>>())
+}
+
+fn times_row(TimesRow { path, label, per_s, times, .. }: TimesRow<'_>) -> Row {
+    let mut figures = times::figures(times, &PERCENTILES);
+    // The mean stands behind the percentiles.
+    figures[..=PERCENTILES.len()].rotate_left(1);
+    figures.extend([
+        match per_s {
+            Some(per_s) => Figure::known("per_s", rate(per_s), per_s),
+            None => Figure::missing("per_s", "", None),
+        },
+        Figure::known("count", whole(times.count), times.count),
+        Figure::known("unanswered", whole(times.unanswered), times.unanswered),
+    ]);
+    Row { path: Some(path), label, figures }
 }

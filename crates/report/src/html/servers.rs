@@ -2,13 +2,13 @@
 //!
 //! Only `reports` of the seconds are shown; memtide's measurements of servers are in `over_time`.
 
-use super::chart::{Chart, Limit, Line, values};
+use super::chart::{Chart, Limit, Line, TimedValue, values};
 use super::figures::unbroken;
-use super::over_time::{END, time_axis};
+use super::over_time::{real, rounded, time_axis};
 use super::section;
 use crate::axis::{Axis, Scale};
 use crate::counts::served;
-use crate::number::{percent, rate, seconds, whole};
+use crate::number::{percent, rate, seconds};
 use maud::{Markup, html};
 use memtide_base::units::format_bytes;
 use memtide_record::{Record, SecondRecord, ServerLoad, ServerReport};
@@ -63,7 +63,6 @@ struct Stretch<'a> {
 
 impl<'a> Stretch<'a> {
     fn of(seconds: &'a [SecondRecord]) -> Self {
-        let sum = |of: fn(&SecondRecord) -> u64| seconds.iter().map(of).sum();
         let mut reports: BTreeMap<&str, ServerReport> = BTreeMap::new();
         for (name, next) in seconds.iter().flat_map(|second| &second.reports) {
             let report = reports.entry(name).or_default();
@@ -71,10 +70,10 @@ impl<'a> Stretch<'a> {
         }
         Self {
             end_s: seconds.last().map_or(0.0, |second| second.start_s + second.length_s),
-            length_s: seconds.iter().map(|second| second.length_s).sum(),
-            answered: sum(|second| second.counts.answered),
-            hits: sum(|second| second.counts.hits),
-            misses: sum(|second| second.counts.misses),
+            length_s: length_s(seconds),
+            answered: seconds.iter().map(|second| second.counts.answered).sum(),
+            hits: seconds.iter().map(|second| second.counts.hits).sum(),
+            misses: seconds.iter().map(|second| second.counts.misses).sum(),
             reports,
         }
     }
@@ -82,8 +81,8 @@ impl<'a> Stretch<'a> {
 
 impl<'a> Timeline<'a> {
     fn of(record: &'a Record) -> Self {
-        let of_second = |second: &'a SecondRecord| second.reports.keys().map(String::as_str);
-        let names: BTreeSet<&str> = record.seconds.iter().flat_map(of_second).collect();
+        let names = record.seconds.iter().flat_map(|second| second.reports.keys());
+        let names: BTreeSet<&str> = names.map(String::as_str).collect();
         let lines = if names.len() > SERVERS_MAX { 1 } else { names.len() + 1 };
         let points = POINTS_MAX / (FIGURES.len() * lines);
         let step = record.seconds.len().div_ceil(points).max(1);
@@ -130,32 +129,37 @@ impl<'a> Timeline<'a> {
     }
 
     fn line(&self, name: impl Into<String>, value: impl Fn(&Stretch<'_>) -> Option<f64>) -> Line {
-        let stretch = |of: &Stretch<'_>| (of.end_s - of.length_s, of.length_s, value(of));
-        Line::over_time(name, END, self.stretches.iter().map(stretch))
+        let values = self.stretches.iter().map(|of| TimedValue {
+            start_s: of.end_s - of.length_s,
+            length_s: of.length_s,
+            value: value(of),
+        });
+        Line::over_time(name, TimedValue::end_s, values)
     }
 
     /// Marks of restarts and resets, each at the end of the stretch that reports it.
     fn marks(&self) -> Vec<Limit> {
-        let of_stretch = |stretch: &Stretch<'_>| {
-            let is_any =
-                |count: fn(&ServerReport) -> u64| stretch.reports.values().any(|of| count(of) > 0);
-            let restart = is_any(|report| report.restarts).then_some("restart");
-            let reset = is_any(|report| report.resets).then_some("stats reset");
-            let mark =
-                |name: &str| Limit { name: name.to_owned(), at: stretch.end_s, is_upright: true };
-            restart.into_iter().chain(reset).map(mark).collect::<Vec<_>>()
-        };
-        self.stretches.iter().flat_map(of_stretch).collect()
+        let mut marks = Vec::new();
+        for stretch in &self.stretches {
+            if stretch.reports.values().any(|report| report.restarts > 0) {
+                marks.push(Limit::upright("restart", stretch.end_s));
+            }
+            if stretch.reports.values().any(|report| report.resets > 0) {
+                marks.push(Limit::upright("stats reset", stretch.end_s));
+            }
+        }
+        marks
     }
 
     /// A server's report on the whole load, with its restarts and the reason for missing replies.
     fn sentence(&self, name: &str, load: &ServerLoad, record: &Record) -> String {
         let said = served(load, record);
         let mut sentence = said.unwrap_or_else(|| "reported nothing".to_owned());
-        let is_restart =
-            |stretch: &&Stretch<'_>| stretch.reports.get(name).is_some_and(|of| of.restarts > 0);
-        let at: Vec<String> =
-            self.stretches.iter().filter(is_restart).map(|of| seconds(of.end_s)).collect();
+        let restarts = self
+            .stretches
+            .iter()
+            .filter(|stretch| stretch.reports.get(name).is_some_and(|of| of.restarts > 0));
+        let at: Vec<String> = restarts.map(|of| seconds(of.end_s)).collect();
         if !at.is_empty() {
             let listed = at[..at.len().min(LISTED_MAX)].join(", ");
             let more = if at.len() > LISTED_MAX { " and later" } else { "" };
@@ -171,7 +175,6 @@ impl<'a> Timeline<'a> {
 /// Joins the seconds to stretches of `step`. A remainder is part of the last stretch unless it is
 /// long enough for its own figures.
 fn stretches(seconds: &[SecondRecord], step: usize) -> Vec<Stretch<'_>> {
-    let length_s = |part: &[SecondRecord]| part.iter().map(|of| of.length_s).sum::<f64>();
     let mut parts: Vec<&[SecondRecord]> = seconds.chunks(step).collect();
     if let [.., before, last] = parts.as_slice()
         && length_s(last) < length_s(before) / 2.0
@@ -180,6 +183,10 @@ fn stretches(seconds: &[SecondRecord], step: usize) -> Vec<Stretch<'_>> {
         parts.push(&seconds[parts.len() * step..]);
     }
     parts.into_iter().map(Stretch::of).collect()
+}
+
+fn length_s(seconds: &[SecondRecord]) -> f64 {
+    seconds.iter().map(|second| second.length_s).sum()
 }
 
 /// A figure of the servers' reports, and its chart.
@@ -216,7 +223,7 @@ const FIGURES: [Figure; 8] = [
         about: "Fraction of the keys read that were found. Servers count an item without a \
                 value, which recache makes, as found.",
         of_all: |all| {
-            let (hits, misses) = (sum(all, |of| count(of.hits))?, sum(all, |of| count(of.misses))?);
+            let (hits, misses) = (sum(all, |of| real(of.hits))?, sum(all, |of| real(of.misses))?);
             (hits + misses > 0.0).then(|| hits / (hits + misses))
         },
         own: Some(("counted by memtide", |stretch| {
@@ -243,7 +250,7 @@ const FIGURES: [Figure; 8] = [
                 return None;
             }
             let (cpu_us, operations) =
-                (sum(all, |of| count(cpu_us(of)))?, sum(all, |of| count(of.operations))?);
+                (sum(all, |of| real(cpu_us(of)))?, sum(all, |of| real(of.operations))?);
             // Microseconds per operation equal seconds per million.
             (operations > 0.0).then(|| cpu_us / operations)
         },
@@ -256,7 +263,7 @@ const FIGURES: [Figure; 8] = [
         about: "Items in the servers.",
         of_all: |all| sum(all, |report| answered(report, report.items)),
         own: None,
-        word: |items| whole(items.round() as u64),
+        word: rounded,
         least: 5.0,
     },
     Figure {
@@ -281,7 +288,7 @@ const FIGURES: [Figure; 8] = [
                 connection for stats.",
         of_all: |all| sum(all, |report| answered(report, report.connections)),
         own: None,
-        word: |connections| whole(connections.round() as u64),
+        word: rounded,
         least: 5.0,
     },
 ];
@@ -289,10 +296,6 @@ const FIGURES: [Figure; 8] = [
 /// Sum over all servers; none unless all are known.
 fn sum(all: &[&ServerReport], of: impl Fn(&ServerReport) -> Option<f64>) -> Option<f64> {
     all.iter().map(|report| of(report)).sum()
-}
-
-fn count(count: Option<u64>) -> Option<f64> {
-    count.map(|count| count as f64)
 }
 
 fn per_s(report: &ServerReport, count: Option<u64>) -> Option<f64> {
@@ -305,5 +308,5 @@ fn cpu_us(report: &ServerReport) -> Option<u64> {
 
 /// A state that the server reported in this stretch.
 fn answered(report: &ServerReport, state: Option<u64>) -> Option<f64> {
-    count(state.filter(|_| report.answers > 0))
+    real(state.filter(|_| report.answers > 0))
 }

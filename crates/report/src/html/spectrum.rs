@@ -92,15 +92,14 @@ pub(super) fn line(name: &str, times: &Distribution) -> Line {
     let Some(histogram) = times.times().filter(|_| !is_zero) else {
         return Line::new(name, Vec::new());
     };
-    let point = |step: i32| {
+    let points = (1..=NINES_MAX * POINTS_PER_NINE).map_while(|step| {
         let share = 1.0 - 10f64.powf(-f64::from(step) / f64::from(POINTS_PER_NINE));
         // A percentile that rests on a single operation says nothing about others.
         Some((share, Some(quantile(&histogram, times.unanswered, share).known()? as f64)))
-    };
-    let points = (1..=NINES_MAX * POINTS_PER_NINE).map_while(point).collect();
-    let ends = |at: Percentile| Some((at.fraction(), interval(times, at)?));
-    let band = Percentile::ALL.into_iter().filter_map(ends).collect();
-    Line { band, ..Line::new(name, points) }
+    });
+    let all = Percentile::ALL.into_iter();
+    let band = all.filter_map(|at| Some((at.fraction(), interval(times, at)?))).collect();
+    Line { band, ..Line::new(name, points.collect()) }
 }
 
 /// Formats a fraction as a percentile: `p50`, `p99.9`.

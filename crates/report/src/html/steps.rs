@@ -133,14 +133,9 @@ impl StepsPage {
 
     /// Percentiles against the achieved rate, with the answer.
     fn result_curve(&self, answer: Option<f64>) -> Chart {
-        let answer = answer.map(|at| upright(format!("result {}", self.table.rate(at)), at));
+        let answer = answer.map(|at| Limit::upright(format!("result {}", self.table.rate(at)), at));
         curve(&self.points, &self.table.goals, answer.into_iter().collect())
     }
-}
-
-/// A limit of the rate.
-pub(super) fn upright(name: String, at: f64) -> Limit {
-    Limit { name, at, is_upright: true }
 }
 
 /// Percentiles against the achieved rate, with what the goals allow and rates that are marked.
@@ -150,29 +145,17 @@ pub(super) fn curve(all: &[Point], goals: &[String], marked: Vec<Limit>) -> Char
         all.iter().partition(|point| point.target.is_some());
     let peak = peak.first().filter(|_| !points.is_empty());
     let points = if points.is_empty() { all.iter().collect() } else { points };
-    let line = |name: &str, ns: fn(&Point) -> Option<u64>| {
-        let mut places: Vec<(f64, Option<f64>)> = points
-            .iter()
-            .map(|point| (point.achieved.per_s, ns(point).map(|ns| ns as f64)))
-            .collect();
-        places.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        let doubtful = points.iter().filter(|point| !point.believable);
-        let doubtful = doubtful.map(|point| point.achieved.per_s).collect();
-        Line { doubtful, ..Line::new(name, places) }
-    };
-    let mut p99 = line("p99", |point| point.response_p99_ns);
-    let ends = |point: &&Point| {
-        let ends = point.response_p99_range_ns?.map(|ns| ns as f64);
-        Some((point.achieved.per_s, ends))
-    };
-    p99.band = points.iter().filter_map(ends).collect();
+    let mut p99 = line(&points, "p99", |point| point.response_p99_ns);
+    let ranges = points.iter().map(|point| (point.achieved.per_s, point.response_p99_range_ns));
+    let ranges = ranges.filter_map(|(per_s, ends)| Some((per_s, ends?.map(|ns| ns as f64))));
+    p99.band = ranges.collect();
     p99.band.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let lines = vec![
-        line("p50", |point| point.response_p50_ns),
-        line("p95", |point| point.response_p95_ns),
+        line(&points, "p50", |point| point.response_p50_ns),
+        line(&points, "p95", |point| point.response_p95_ns),
         p99,
-        line("service p99", |point| point.service_p99_ns),
-        line("lag p99", |point| point.lag_p99_ns),
+        line(&points, "service p99", |point| point.service_p99_ns),
+        line(&points, "lag p99", |point| point.lag_p99_ns),
     ];
     let limits: Vec<Limit> = goals.iter().filter_map(|goal| goal_limit(goal)).collect();
     let at = limits.iter().map(|limit| limit.at);
@@ -181,7 +164,8 @@ pub(super) fn curve(all: &[Point], goals: &[String], marked: Vec<Limit>) -> Char
         Some(RateUnit::Keys) => |per_s| Rate::new(per_s, RateUnit::Keys).to_string(),
         _ => rate,
     };
-    let peak = peak.map(|point| upright(format!("peak {}", point.achieved), point.achieved.per_s));
+    let peak =
+        peak.map(|point| Limit::upright(format!("peak {}", point.achieved), point.achieved.per_s));
     let places = points.iter().map(|point| point.achieved.per_s);
     let places = places.chain(marked.iter().chain(&peak).map(|it| it.at));
     let rates: Vec<f64> = places.filter(|rate| *rate > 0.0).collect();
@@ -196,4 +180,14 @@ pub(super) fn curve(all: &[Point], goals: &[String], marked: Vec<Limit>) -> Char
         about += " A hollow point is a step that cannot be believed.";
     }
     Chart { about, lines, limits, ..Chart::new("Times against rate", x, y) }
+}
+
+/// A time of each point against its achieved rate.
+fn line(points: &[&Point], name: &str, ns: fn(&Point) -> Option<u64>) -> Line {
+    let places = points.iter().map(|point| (point.achieved.per_s, ns(point).map(|ns| ns as f64)));
+    let mut places: Vec<(f64, Option<f64>)> = places.collect();
+    places.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let doubtful = points.iter().filter(|point| !point.believable);
+    let doubtful = doubtful.map(|point| point.achieved.per_s).collect();
+    Line { doubtful, ..Line::new(name, places) }
 }

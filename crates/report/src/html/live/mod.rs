@@ -1,11 +1,11 @@
 //! The page on which a run is watched: a frame that is loaded once, and a part that a script
 //! replaces each second. Its charts are those of the finished page.
 
-use super::chart::{Cell, Chart, Limit, Line, values};
+use super::chart::{Cell, Chart, FromZero, Limit, Line, TimedValue, values};
 use super::comparison::trial_so_far;
 use super::figures::words;
-use super::over_time::{END, of_lines};
-use super::steps::{curve, upright};
+use super::over_time::{busy_limit, real, rounded};
+use super::steps::curve;
 use super::{SCRIPT, STYLE, shell};
 use crate::axis::{Axis, Scale};
 use crate::live::{
@@ -116,8 +116,11 @@ fn summary(live: &Live) -> Markup {
 
 /// A line of one figure of each second.
 fn line(name: impl Into<String>, live: &Live, value: impl Fn(&LiveSecond) -> Option<f64>) -> Line {
-    let stretch = |second: &LiveSecond| (second.start_s, second.length_s, value(second));
-    Line::over_time(name, END, live.seconds.iter().map(stretch))
+    let values = live.seconds.iter().map(|second| {
+        let LiveSecond { start_s, length_s, .. } = *second;
+        TimedValue { start_s, length_s, value: value(second) }
+    });
+    Line::over_time(name, TimedValue::end_s, values)
 }
 
 fn charts(live: &Live) -> Vec<Chart> {
@@ -126,14 +129,13 @@ fn charts(live: &Live) -> Vec<Chart> {
     };
     let x = Axis::over(Scale::Linear, [last.end_s()].into_iter(), seconds)
         .between(first.start_s, last.end_s());
-    let ns = |ns: Option<u64>| ns.map(|ns| ns as f64);
     let rates = vec![
         line("asked", live, |second| second.due_per_s),
         line("answered", live, |second| Some(second.answered_per_s)),
     ];
     let lags = vec![
-        line("lag p99", live, |second| ns(second.lag_p99)),
-        line("service p99", live, |second| ns(second.service_p99)),
+        line("lag p99", live, |second| real(second.lag_p99)),
+        line("service p99", live, |second| real(second.service_p99)),
         line("backlog age", live, |second| second.under_way.oldest_due_s.map(|s| s * 1e9)),
     ];
     let own = vec![
@@ -143,40 +145,35 @@ fn charts(live: &Live) -> Vec<Chart> {
         line("busiest CPU", live, |second| second.host.as_ref()?.cpu_busy_max),
         line("stolen by the hypervisor", live, |second| second.host.as_ref()?.stolen),
     ];
-    let limit = Limit { name: "limit 70 %".to_owned(), at: 0.7, is_upright: false };
     let bad = vec![line("not answered", live, |second| Some(second.unanswered as f64))];
-    let count = |count: f64| whole(count.round() as u64);
-    let texts = [
-        ("Rate", "Operations due and answered in each second of the load."),
-        ("Not answered", "Operations that failed, timed out or were lost in each second."),
-        (
-            "Lag, service and backlog",
-            "Lag: how late operations were sent. Service: from sent to received. Backlog age: how \
-             long the oldest unsent operation had been due.",
-        ),
-        (
-            "memtide and its machine",
-            "The part of each second in which workers and CPUs were busy, and in which another \
-             program had a worker's CPU.",
-        ),
-    ];
-    let [rate_text, bad_text, lag_text, own_text] = texts;
+    let about_rates = "Operations due and answered in each second of the load.";
+    let about_bad = "Operations that failed, timed out or were lost in each second.";
+    let about_lags = "Lag: how late operations were sent. Service: from sent to received. Backlog \
+                      age: how long the oldest unsent operation had been due.";
+    let about_own = "The part of each second in which workers and CPUs were busy, and in which \
+                     another program had a worker's CPU.";
+    let counts = FromZero { word: rounded, least: 1.0 };
+    let times = FromZero { word: time, least: 1e6 };
+    let shares = FromZero { word: percent, least: 1.0 };
+    let own = Chart::of_lines("memtide and its machine", about_own, own, x, shares);
     vec![
-        of_lines(rate_text, rates, (x, rate, 1.0)),
+        Chart::of_lines("Rate", about_rates, rates, x, FromZero { word: rate, least: 1.0 }),
         response(live, x),
-        of_lines(bad_text, bad, (x, count, 1.0)),
-        of_lines(lag_text, lags, (x, time, 1e6)),
-        Chart { limits: vec![limit], ..of_lines(own_text, own, (x, percent, 1.0)) },
+        Chart::of_lines("Not answered", about_bad, bad, x, counts),
+        Chart::of_lines("Lag, service and backlog", about_lags, lags, x, times),
+        Chart { limits: vec![busy_limit()], ..own },
     ]
 }
 
 /// Response times as a heat map with percentiles over it.
 fn response(live: &Live, x: Axis) -> Chart {
-    let of = |at: usize| move |second: &LiveSecond| second.response[at].map(|ns| ns as f64);
-    let lines =
-        vec![line("p50", live, of(0)), line("p99", live, of(1)), line("p99.9", live, of(2))];
-    let is_used = |cell: &usize| live.seconds.iter().any(|second| second.heat[*cell] > 0);
-    let used = (0..HEAT_CELLS).filter(is_used);
+    let lines = vec![
+        line("p50", live, |second| real(second.response[0])),
+        line("p99", live, |second| real(second.response[1])),
+        line("p99.9", live, |second| real(second.response[2])),
+    ];
+    let used =
+        (0..HEAT_CELLS).filter(|cell| live.seconds.iter().any(|second| second.heat[*cell] > 0));
     let edges = used.flat_map(|cell| [heat_edge(cell), heat_edge(cell + 1)]);
     let y = Axis::over(Scale::Log, values(&lines).chain(edges), time);
     let cells = live.seconds.iter().flat_map(|second| {
@@ -218,9 +215,13 @@ fn servers(live: &Live) -> Markup {
         .map(|(name, of)| {
             let hits = of.hits.zip(of.gets).filter(|(_, gets)| *gets > 0);
             let hits = hits.map(|(hits, gets)| percent(hits as f64 / gets as f64));
-            let count = |count: Option<u64>| or_none(count.map(whole));
-            let cells = [count(of.operations), or_none(hits), count(of.items), count(of.evictions)];
-            [name.clone()].into_iter().chain(cells).collect()
+            vec![
+                name.clone(),
+                or_none(of.operations.map(whole)),
+                or_none(hits),
+                or_none(of.items.map(whole)),
+                or_none(of.evictions.map(whole)),
+            ]
         })
         .collect();
     let says = ["server", "operations", "hits", "items", "evictions"];
@@ -240,7 +241,7 @@ fn steps(live: &Live) -> Markup {
     let ends = live.bracket().into_iter().zip(["met at", "missed at"]);
     let marked = ends.filter_map(|(end, word)| {
         let end = end?;
-        Some(upright(format!("{word} {}", rate(end)), end))
+        Some(Limit::upright(format!("{word} {}", rate(end)), end))
     });
     let rows: Vec<Vec<String>> = live.steps.iter().map(LiveStep::row).collect();
     html! {
