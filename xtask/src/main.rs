@@ -1,5 +1,5 @@
-//! The chores of this workspace, one word each: `test`, `tidy`, `bench`, `swarm`, `docs`,
-//! `messages`, `proof`, `readme`, `pictures`, `dist`, `kubernetes`.
+//! The chores of this workspace, one word each: `test`, `tidy`, `bench`, `swarm`, `docs`, `proof`,
+//! `readme`, `pictures`, `dist`, `kubernetes`.
 //!
 //! It runs tools that a developer could run by hand, prints each command, and knows nothing of
 //! memtide's internals.
@@ -34,7 +34,6 @@ fn main() -> ExitCode {
         ("bench", words) => bench(&root, words),
         ("swarm", words) => swarm(&root, words),
         ("docs", _) => docs(&root),
-        ("messages", _) => tidy::write_messages(&root),
         ("proof", words) => proof(&root, words),
         ("readme", _) => proof::readme(&root),
         ("pictures", _) => pictures::pictures(&root),
@@ -80,7 +79,6 @@ fn command() -> Command {
                 .arg(seeds("from", "1", "First seed"))
                 .arg(seeds("seed", "1", seed).conflicts_with_all(["seeds", "from"])),
             word("docs", "Write the generated documents again"),
-            word("messages", "Write docs/messages.md again, and nothing else"),
             word("proof", "Measure on a quiet machine what tests cannot measure")
                 .subcommand_required(true)
                 .subcommands(proofs()),
@@ -360,7 +358,6 @@ fn tidy(root: &Path) -> Result<(), String> {
 /// Writes the generated documents: tests compare them with the code, and write them if
 /// `UPDATE_DOCS` is set.
 fn docs(root: &Path) -> Result<(), String> {
-    tidy::write_messages(root)?;
     let tests = ["--package", "memtide-scenario", "--package", "memtide-record", "--lib"];
     run(cargo(root).env("UPDATE_DOCS", "1").arg("test").args(tests))
 }

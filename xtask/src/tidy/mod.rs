@@ -1,17 +1,16 @@
 //! The rules of STYLE.md that a program can check; also run as a test.
 //!
 //! Each finding says what is wrong, the reason of the rule, and what to write instead. The checks
-//! match words, not meanings; the rest is left to reviewers.
+//! are about structure: arrows, libraries, names, sizes. How a text reads is left to reviewers.
 
 mod arrows;
+mod faces;
 mod libraries;
-mod messages;
 mod modules;
+mod named;
 mod names;
 mod shape;
 mod surface;
-mod words;
-mod unused;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -49,9 +48,6 @@ const GENERATED: &str = "// This file is @generated";
 pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     let sources = sources(root)?;
     let metadata = crate::commands::metadata(root)?;
-    let architecture = read(root, "ARCHITECTURE.md")?;
-    let style = read(root, "STYLE.md")?;
-    let unused = unused::words(&style);
     let mut findings = arrows::check(&metadata);
     findings.extend(libraries::check(&metadata, &sources, &read(root, "Cargo.toml")?));
     let mut tree = crate::commands::cargo(root);
@@ -59,45 +55,21 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     findings.extend(libraries::check_budget(&tree));
     findings.extend(check_lints(root, &metadata)?);
     for source in &sources {
-        findings.extend(names::check(source, &unused));
+        findings.extend(names::check(source));
         findings.extend(shape::check(source));
-        findings.extend(words::check(source, &unused));
     }
-    findings.extend(words::check_types(&sources, &architecture));
-    for path in words::promises::PATHS {
-        findings.extend(words::promises::check(path, &read(root, path)?, &sources));
-    }
-    let declared = words::named::Names::of(&sources);
-    let documents = documents(root)?;
-    let pages = documents.iter().map(|(path, _)| path.as_str());
-    let pages = pages.filter(|path| path.starts_with(DESIGN));
-    findings.extend(words::named::check_index(&architecture, pages));
-    findings.extend(words::named::check_assertions(&architecture, &sources, &declared));
-    for (path, text) in &documents {
-        findings.extend(words::check_document(path, text, &unused));
-        // A design page stays as it was decided, with the names of its time.
-        if !path.starts_with(DESIGN) {
-            findings.extend(words::named::check(path, text, &declared));
-        }
+    let declared = named::Names::of(&sources);
+    // A design page stays as it was decided, with the names of its time.
+    for (path, text) in documents(root)?.iter().filter(|(path, _)| !path.starts_with(DESIGN)) {
+        findings.extend(named::check(path, text, &declared));
     }
     findings.extend(modules::check(&sources));
     findings.extend(surface::check(&sources));
-    let page = read(root, messages::PATH).unwrap_or_default();
-    findings.extend(messages::check(&sources, &page, &unused::phrases(&style)));
+    findings.extend(faces::check(&sources));
     let mut findings = without_exceptions(findings, EXCEPTIONS);
     findings.sort();
     findings.dedup();
     Ok(findings)
-}
-
-/// Writes the list of messages anew from the sources.
-///
-/// # Errors
-/// If a source cannot be read or the list cannot be written.
-pub(crate) fn write_messages(root: &Path) -> Result<(), String> {
-    let page = messages::page(&sources(root)?);
-    let path = messages::PATH;
-    fs::write(root.join(path), page).map_err(|error| format!("cannot write {path}: {error}"))
 }
 
 fn read(root: &Path, name: &str) -> Result<String, String> {
@@ -140,8 +112,7 @@ fn without_exceptions(
     findings
 }
 
-/// Every document for users and developers, with its text, except STYLE.md, which quotes the words
-/// not to use.
+/// Every document for users and developers, with its text.
 fn documents(root: &Path) -> Result<Vec<(String, String)>, String> {
     let mut documents = Vec::new();
     for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {

@@ -1,16 +1,27 @@
 //! Names and marks that are not allowed: words without meaning in identifiers, and tests that do
-//! not run. `messages/faces.rs` looks for flags where no front speaks with the user.
+//! not run. `faces.rs` looks for flags where no front speaks with the user.
 //!
 //! Lints of `Cargo.toml` and `clippy.toml` hold the rules about calls, system interfaces and
 //! `unsafe`.
 
 use super::Finding;
 use super::source::Source;
-use super::unused::Unused;
+use std::collections::BTreeSet;
 
-/// Every disallowed name of one file; `unused` are the words not to use.
-pub(super) fn check(source: &Source, unused: &[Unused]) -> Vec<Finding> {
-    let mut findings = words(source, unused);
+/// Words that say nothing of what a thing is, or of which time is meant, and what to write instead.
+const EMPTY: [(&str, &str); 7] = [
+    ("latency", "lag, service or response"),
+    ("latencies", "lag, service or response"),
+    ("manager", "what it does"),
+    ("helper", "what it does"),
+    ("helpers", "what it does"),
+    ("util", "what it does"),
+    ("utils", "what it does"),
+];
+
+/// Every disallowed name of one file.
+pub(super) fn check(source: &Source) -> Vec<Finding> {
+    let mut findings = words(source);
     let ignored = source.code.match_indices("#[ignore");
     let shown = ["/// \u{60}``", "//! \u{60}``"].map(|mark| source.text.match_indices(mark));
     findings.extend(ignored.chain(shown.into_iter().flatten()).map(|(at, mark)| {
@@ -21,27 +32,26 @@ pub(super) fn check(source: &Source, unused: &[Unused]) -> Vec<Finding> {
     findings
 }
 
-fn words(source: &Source, unused: &[Unused]) -> Vec<Finding> {
+fn words(source: &Source) -> Vec<Finding> {
+    let why = "a name says what a thing is";
     let mut findings = Vec::new();
-    let mut found = |at, what, instead| {
-        let why = "a name says what a thing is, in the words of the glossary";
-        findings.push(Finding::in_source(source, at, what, why, instead));
-    };
     for (at, word) in source.words() {
-        let is_in = |it: &&Unused| it.in_names && pieces(word).any(|piece| piece == it.word);
-        if let Some(it) = unused.iter().find(is_in) {
-            found(at, format!("`{word}`"), &it.instead);
+        let pieces = pieces(word);
+        if let Some((_, instead)) = EMPTY.iter().find(|(empty, _)| pieces.contains(*empty)) {
+            let instead = format!("write: {instead}");
+            findings.push(Finding::in_source(source, at, format!("`{word}`"), why, &instead));
         }
     }
     for module in source.declared().filter(|it| it.keyword == "mod" && it.name == "stats") {
         let instead = "name what it holds: counters, series, summary";
-        found(module.at, "`mod stats`".to_owned(), instead);
+        let what = "`mod stats`".to_owned();
+        findings.push(Finding::in_source(source, module.at, what, why, instead));
     }
     findings
 }
 
 /// The words inside an identifier, in lower case: `lagNs`, `LagNs`, `lag_ns`, `LAG_NS`.
-pub(super) fn pieces(identifier: &str) -> impl Iterator<Item = String> {
+fn pieces(identifier: &str) -> BTreeSet<String> {
     let shouted = !identifier.bytes().any(|byte| byte.is_ascii_lowercase());
     let mut spaced = String::new();
     for letter in identifier.chars() {
@@ -52,5 +62,5 @@ pub(super) fn pieces(identifier: &str) -> impl Iterator<Item = String> {
             spaced.push(letter.to_ascii_lowercase());
         }
     }
-    spaced.split_whitespace().map(str::to_owned).collect::<Vec<_>>().into_iter()
+    spaced.split_whitespace().map(str::to_owned).collect()
 }

@@ -6,7 +6,6 @@ use super::source::Source;
 
 const LINE_COLUMNS_MAX: usize = 100;
 const FILE_LINES_MAX: usize = 800;
-const HEADER_LINES_MAX: usize = 6;
 
 /// The findings about the shape of one file.
 pub(super) fn check(source: &Source) -> Vec<Finding> {
@@ -14,15 +13,9 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     let mut found = |line, what, why, instead| {
         findings.push(Finding::new(&source.path, line, what, why, instead));
     };
-    let head = source.text.lines().take_while(|line| line.starts_with("//!"));
-    let count = head.filter(|line| line.len() > "//!".len()).count();
-    if !(1..=HEADER_LINES_MAX).contains(&count) {
-        let what = match count {
-            0 => "no `//!` header".to_owned(),
-            _ => format!("a `//!` header of {count} lines"),
-        };
-        let why = "a reader learns from 1 to 6 lines what a file is and what it refuses to do";
-        found(1, what, why, "say that, and put the rest where it is needed");
+    if !source.text.starts_with("//! ") {
+        let why = "a reader learns from it what a file is and what it refuses to do";
+        found(1, "no `//!` header".to_owned(), why, "say that in up to 6 lines");
     }
     for (index, line) in source.text.lines().enumerate() {
         let columns = line.chars().count();

@@ -16,16 +16,11 @@ fn what(findings: Vec<Finding>) -> String {
     findings.into_iter().map(|finding| finding.what).collect::<Vec<_>>().join("; ")
 }
 
-/// The words that STYLE.md lists.
-fn unused() -> Vec<unused::Unused> {
-    unused::words(&fs::read_to_string(crate::workspace_root().join("STYLE.md")).unwrap())
-}
-
 /// What the rules about names and sizes report of `text` as the inside of a file with a valid
 /// header.
 fn found(path: &str, text: &str) -> Vec<String> {
     let source = Source::new(path, format!("//! A file.\n{text}"));
-    let mut findings = names::check(&source, &unused());
+    let mut findings = names::check(&source);
     findings.extend(shape::check(&source));
     findings.into_iter().map(|finding| finding.what).collect()
 }
@@ -62,18 +57,6 @@ fn empty_names_are_banned() {
 }
 
 #[test]
-fn sentences_name_what_they_are_about() {
-    let unused = unused();
-    assert_said(CASES, "sentences", |text| {
-        words::check(&Source::new("crates/engine/src/worker.rs", text), &unused).len().to_string()
-    });
-    let document =
-        words::check_document("docs/udp.md", "Fine.\nAs nobody knows how many it had.", &unused);
-    assert_eq!(document.len(), 1);
-    assert_eq!((document[0].line, document[0].what.as_str()), (2, "'nobody'"));
-}
-
-#[test]
 fn documents_name_what_exists() {
     let sources = [
         Source::new("crates/engine/src/worker.rs", "fn turn() { later() } mod sending;"),
@@ -82,88 +65,12 @@ fn documents_name_what_exists() {
             "struct Room; fn a_fill_ends_when_all_is_stored() {}",
         ),
     ];
-    let declared = words::named::Names::of(&sources);
+    let declared = named::Names::of(&sources);
     assert_said(CASES, "documents", |line| {
-        let found = words::named::check("docs/a.md", &format!("\n{line}"), &declared);
+        let found = named::check("docs/a.md", &format!("\n{line}"), &declared);
         assert!(found.iter().all(|finding| finding.line == 2), "{line}");
         what(found)
     });
-}
-
-#[test]
-fn every_promise_names_a_test_that_exists() {
-    let test = |name: &str| format!("#[test]\nfn {name}() {{}}\nfn no_test() {{}}\n");
-    let sources = [
-        Source::new("crates/run/src/lib.rs", "mod goals;"),
-        Source::new("crates/run/src/goals.rs", format!("mod tests {{ {} }}", test("met"))),
-        Source::new("crates/sim/tests/it/main.rs", "mod queues;"),
-        Source::new("crates/sim/tests/it/queues/mod.rs", test("wait")),
-        Source::new("crates/memtide/tests/it/steps.rs", test("end")),
-        Source::new("crates/engine/tests/alloc.rs", test("nothing")),
-        Source::new("xtask/src/main.rs", test("own")),
-    ];
-    assert_said(CASES, "promises", |held| {
-        let page = format!("| promise | held by |\n|---|---|\n| It holds. | {held} |\n");
-        let found = words::promises::check("docs/tests.md", &page, &sources);
-        assert!(found.iter().all(|finding| finding.line == 3), "{held}");
-        what(found)
-    });
-}
-
-#[test]
-fn the_index_names_every_design_page() {
-    let text = "[a](docs/design/0002-b.md)\n## The design pages\n[a](docs/design/0001-a.md)\n";
-    let pages = ["docs/design/0001-a.md", "docs/design/0002-b.md"];
-    let found = words::named::check_index(text, pages.into_iter());
-    assert_eq!(found.len(), 1);
-    assert!(found[0].what.ends_with("docs/design/0002-b.md"), "{found:?}");
-}
-
-#[test]
-fn the_table_of_assertions_names_files_that_assert_and_every_bound() {
-    let sources = [
-        Source::new("crates/engine/src/a.rs", "const ONE_MAX: u8 = 1; fn f() { assert!(x); }"),
-        Source::new("crates/engine/src/b.rs", "#[cfg(test)] mod t { fn f() { assert!(x); } }"),
-        Source::new("crates/record/src/c.rs", "const THREE_MAX: u8 = 3;"),
-    ];
-    let declared = words::named::Names::of(&sources);
-    let found = |section: &str| {
-        let text = format!("## Assertions\n{section}\n## Glossary\n`ONE_MAX`");
-        words::named::check_assertions(&text, &sources, &declared).len()
-    };
-    assert_eq!(found("| `ONE_MAX` | `engine/src/a.rs` |"), 0);
-    assert_eq!(found("`ONE_MAX` is not asserted in `engine/src/b.rs`"), 0);
-    assert_eq!(found("| `ONE_MAX` | `engine/src/b.rs` |"), 1);
-    assert_eq!(found("| all | `engine/src/a.rs` |"), 1);
-}
-
-#[test]
-fn the_table_of_words_says_where_tidy_looks() {
-    let style = "## Words\n| crowd | no | texts |\n### Words not to use\n\n| not | but | tidy |\n\
-                 |---|---|---|\n| be it, news | or; the event | texts, names |\n\
-                 | told | printed | neither; texts and names say it |\n\n### Next\n| a | b | c |\n";
-    let words = unused::words(style);
-    let places = words.iter().map(|it| (it.word.as_str(), it.in_texts, it.in_names));
-    assert!(places.eq([("be it", true, true), ("news", true, true), ("told", false, false)]));
-    assert_eq!(words[1].instead, "write: or; the event");
-    assert!(unused().len() > 30);
-    let phrases =
-        unused::phrases("| not in messages | but |\n|---|---|\n| ` a`, `b` | c |\n\n| `d` | e |");
-    let phrases = phrases.iter().map(|(words, but)| (words.as_str(), but.as_str()));
-    assert!(phrases.eq([(" a", "c"), ("b", "c")]));
-}
-
-#[test]
-fn public_types_are_made_of_the_glossarys_nouns() {
-    let architecture = "| no | row |\n## Glossary\n\n| word | meaning |\n|---|---|\n\
-                        | tally, totals | sums |\n\n## Next\n| crowd | no |\n";
-    let count =
-        |path: &str, text: &str| words::check_types(&[Source::new(path, text)], architecture).len();
-    let path = "crates/engine/src/a.rs";
-    assert_eq!(count(path, "pub struct Tally; pub enum TallyEnd {} pub type Totals = u8;"), 0);
-    assert_eq!(count(path, "pub struct Crowd; pub(crate) struct Gang; struct Mob;"), 1);
-    assert_eq!(count(path, "#[cfg(test)]\nmod tests { pub struct Crowd; }"), 0);
-    assert_eq!(count("crates/codec/src/a.rs", "pub struct Crowd;"), 0);
 }
 
 #[test]
@@ -317,7 +224,7 @@ fn exceptions_excuse_one_thing_and_must_not_be_idle() {
 #[test]
 fn a_finding_says_where_what_why_and_what_instead() {
     let source = Source::new("crates/x/src/a.rs", "//! A file.\n\n#[ignore]\nfn f() {}\n");
-    let line = names::check(&source, &unused())[0].to_string();
+    let line = names::check(&source)[0].to_string();
     assert!(line.starts_with("crates/x/src/a.rs:3: `#[ignore`; a test that"), "{line}");
     assert!(line.ends_with("or delete it"), "{line}");
 }

@@ -1,9 +1,8 @@
 //! Flags in the texts that users of other load generators can see: a face's user knows none of
 //! memtide's flags. Reads the strings of the sources, so that no message can be forgotten.
 
-use super::{is_face, shown};
-use crate::tidy::Finding;
-use crate::tidy::source::Source;
+use super::Finding;
+use super::source::Source;
 use std::collections::BTreeSet;
 
 /// Sources that only memtide's own commands run; faces share all others.
@@ -83,16 +82,29 @@ pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
             let what = format!("a user of a face can see --{flag} in '{text}'");
             let why = "no other load generator has memtide's flags";
             let instead = "word it as a Remedy, which each face says in its own words, or say in \
-                           xtask/src/tidy/messages/faces.rs why no face prints it";
+                           xtask/src/tidy/faces.rs why no face prints it";
             findings.push(Finding::in_source(source, at, what, why, instead));
         }
     }
     for (path, part, _) in idle {
         let what = format!("the excuse for '{part}' excuses nothing");
-        let instead = "take it out of xtask/src/tidy/messages/faces.rs";
+        let instead = "take it out of xtask/src/tidy/faces.rs";
         findings.push(Finding::new(path, 0, what, "the list must stay true", instead));
     }
     findings
+}
+
+/// True if the file words what another load generator says.
+fn is_face(source: &Source) -> bool {
+    let is_face = source.path.contains("/face/") && !source.path.ends_with("/install.rs");
+    is_face || source.part() == "compat"
+}
+
+/// A string of the source as users see it, without the line breaks of the source.
+fn shown(text: &str) -> String {
+    let mut lines = text.split("\\\n");
+    let first = lines.next().unwrap_or_default().to_owned();
+    lines.fold(first, |shown, line| shown + line.trim_start())
 }
 
 /// The long flags in `text`, without their dashes, outside of quoted commands of memtide.
