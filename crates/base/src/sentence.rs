@@ -39,6 +39,8 @@ pub enum Remedy {
     LeaveTls,
     /// Trust the server's CA.
     TrustCa,
+    /// Trust the server's certificate itself.
+    TrustCertificate,
     /// Say which name the server's certificate has.
     NameServer,
     /// Do not check the server's certificate; follows another remedy.

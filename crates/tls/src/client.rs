@@ -2,24 +2,22 @@
 
 use crate::end::End;
 use crate::library::Library;
-use crate::material::{Material, MaterialError, certificates};
+use crate::material::{Material, MaterialError};
 use crate::sessions::Sessions;
+use crate::trust::{AnyCertificate, Trust};
 use memtide_base::choice::TlsVersion;
 use memtide_world::{Filter, FilterPlan};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{Resumption, WebPkiServerVerifier};
-use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{
-    ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-};
+use rustls::client::Resumption;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Configuration of the client's end of TLS.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// The certificates of the CAs that are trusted, as PEM texts.
+    /// The certificates that are trusted: of CAs, and of servers themselves; as PEM texts.
     pub trusted: Vec<u8>,
     /// The client's own certificate and key, if a server wants one.
     pub own: Option<Material>,
@@ -27,7 +25,7 @@ pub struct ClientOptions {
     pub least: TlsVersion,
     /// True to resume the sessions of earlier connections.
     pub resumes: bool,
-    /// True to take any certificate.
+    /// True to take any certificate, without any check.
     pub unchecked: bool,
 }
 
@@ -46,18 +44,11 @@ pub(crate) fn client_of(
     options: &ClientOptions,
     servers: &[(String, String)],
 ) -> Result<FilterPlan, MaterialError> {
-    let provider = &library.provider;
     let verifier: Arc<dyn ServerCertVerifier> = match options.unchecked {
-        true => Arc::new(AnyCertificate(provider.clone())),
+        true => Arc::new(AnyCertificate),
         false => {
-            let mut roots = RootCertStore::empty();
-            let (taken, _) = roots.add_parsable_certificates(certificates(&options.trusted)?);
-            if taken == 0 {
-                return Err(MaterialError::NoCertificate);
-            }
-            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
-                .build()
-                .map_err(|error| MaterialError::Unusable(error.to_string()))?
+            let algorithms = library.provider.signature_verification_algorithms;
+            Arc::new(Trust::of(&options.trusted, algorithms)?)
         }
     };
     let mut ends = BTreeMap::new();
@@ -81,18 +72,19 @@ fn config(
     options: &ClientOptions,
     verifier: &Arc<dyn ServerCertVerifier>,
 ) -> Result<ClientConfig, MaterialError> {
-    let unusable = |error: Error| MaterialError::Unusable(error.to_string());
     let Library { provider, time } = library.clone();
     let builder = ClientConfig::builder_with_details(provider, time)
         .with_protocol_versions(crate::end::versions(options.least))
-        .map_err(unusable)?
+        .map_err(|error| MaterialError::unusable(&error))?
         .dangerous()
         .with_custom_certificate_verifier(Arc::clone(verifier));
     let mut config = match &options.own {
         None => builder.with_no_client_auth(),
         Some(own) => {
             let (chain, key) = own.read()?;
-            builder.with_client_auth_cert(chain, key).map_err(unusable)?
+            builder
+                .with_client_auth_cert(chain, key)
+                .map_err(|error| MaterialError::unusable(&error))?
         }
     };
     config.resumption = match options.resumes {
@@ -100,45 +92,4 @@ fn config(
         false => Resumption::disabled(),
     };
     Ok(config)
-}
-
-/// Takes any certificate; its key must still have signed the handshake.
-#[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signed, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
 }

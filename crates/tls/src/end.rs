@@ -98,10 +98,8 @@ where
         self.first.get_or_insert_with(|| Excerpt::of(wire));
         let mut rest = wire;
         while !rest.is_empty() {
-            let broken = |error: std::io::Error| {
-                PeerError::Tls(TlsFault::Broken(Excerpt::of(error.to_string().as_bytes())))
-            };
-            if self.connection.read_tls(&mut rest).map_err(broken)? == 0 {
+            let too_long = |_| PeerError::Tls(TlsFault::Broken("it sent more than can be kept"));
+            if self.connection.read_tls(&mut rest).map_err(too_long)? == 0 {
                 break; // Nothing is read after close_notify.
             }
             let state = self.connection.process_new_packets().map_err(|error| {

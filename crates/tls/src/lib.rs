@@ -6,11 +6,13 @@
 
 mod simulated;
 mod client;
+mod trust;
 mod sessions;
 mod server;
 mod end;
 mod fault;
 mod material;
+mod x509;
 mod library;
 
 pub use client::{ClientOptions, client};

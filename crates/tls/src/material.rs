@@ -1,5 +1,6 @@
 //! Certificates and keys: read from PEM texts, or made for an embedded server.
 
+use rustls::Error;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::fmt;
@@ -24,7 +25,8 @@ impl Material {
         &self,
     ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), MaterialError> {
         let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(|_| MaterialError::NoKey)?;
-        Ok((certificates(&self.chain)?, key))
+        let chain = certificates(&self.chain).map_err(|_| MaterialError::NoChain)?;
+        Ok((chain, key))
     }
 }
 
@@ -41,7 +43,7 @@ pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, M
 pub fn made(names: &[&str]) -> Result<Material, MaterialError> {
     let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
     let made = rcgen::generate_simple_self_signed(names)
-        .map_err(|error| MaterialError::Unusable(error.to_string()))?;
+        .map_err(|_| MaterialError::Unusable("it cannot be made for this machine's names"))?;
     Ok(Material {
         chain: made.cert.pem().into_bytes(),
         key: made.signing_key.serialize_pem().into_bytes(),
@@ -51,10 +53,18 @@ pub fn made(names: &[&str]) -> Result<Material, MaterialError> {
 /// Why certificates and keys cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MaterialError {
-    /// The text has no certificate.
+    /// The text of trusted certificates has none.
     ///
     /// To do: Name a PEM file, which begins with `-----BEGIN CERTIFICATE-----`.
     NoCertificate,
+    /// The text for a key's own certificate has none.
+    ///
+    /// To do: Name a PEM file, which begins with `-----BEGIN CERTIFICATE-----`.
+    NoChain,
+    /// The text has certificates, and none that can be read.
+    ///
+    /// To do: Name a file that `openssl x509 -text` can read.
+    Unreadable,
     /// The text has no private key that can be read.
     ///
     /// To do: Name a PEM file with a key that no password protects.
@@ -63,17 +73,36 @@ pub enum MaterialError {
     ///
     /// To do: Give a host's name or an IP address with `--tls-server-name`.
     BadName(String),
-    /// The library refuses them, for this reason: the key may be of another certificate.
+    /// A certificate and its key cannot be used, for this reason.
     ///
-    /// To do: Name the key that belongs to the certificate.
-    Unusable(String),
+    /// To do: Name the key that belongs to the certificate, of a kind that is accepted.
+    Unusable(&'static str),
+}
+
+impl MaterialError {
+    /// The error of a certificate and its key that rustls refuses.
+    pub(crate) fn unusable(error: &Error) -> Self {
+        Self::Unusable(match error {
+            Error::InconsistentKeys(_) => "the key is that of another certificate",
+            Error::InvalidCertificate(_) => {
+                "the certificate is not of X.509 version 3, which openssl x509 -req makes with \
+                 -extfile"
+            }
+            Error::General(_) => {
+                "the key is of a kind or a length that is not accepted; openssl makes one with \
+                 -newkey rsa:2048, or with -newkey ec -pkeyopt ec_paramgen_curve:P-256"
+            }
+            _ => "TLS cannot be set up with them",
+        })
+    }
 }
 
 impl fmt::Display for MaterialError {
     /// Writes what is wrong, without its subject.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoCertificate => f.write_str("has no certificate in PEM form"),
+            Self::NoCertificate | Self::NoChain => f.write_str("has no certificate in PEM form"),
+            Self::Unreadable => f.write_str("has no certificate that can be read"),
             Self::NoKey => f.write_str("has no private key in PEM form without a password"),
             Self::BadName(name) => write!(f, "'{name}' is no host's name and no IP address"),
             Self::Unusable(why) => write!(f, "cannot be used: {why}"),

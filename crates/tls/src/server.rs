@@ -46,11 +46,10 @@ pub(crate) fn config(
     library: &Library,
     options: &ServerOptions,
 ) -> Result<ServerConfig, MaterialError> {
-    let unusable = |error: rustls::Error| MaterialError::Unusable(error.to_string());
     let Library { provider, time } = library.clone();
     let builder = ServerConfig::builder_with_details(provider.clone(), time)
         .with_protocol_versions(versions(options.least))
-        .map_err(unusable)?;
+        .map_err(|error| MaterialError::unusable(&error))?;
     let builder = match &options.clients {
         None => builder.with_no_client_auth(),
         Some(pem) => {
@@ -58,12 +57,13 @@ pub(crate) fn config(
             roots.add_parsable_certificates(certificates(pem)?);
             let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
                 .build()
-                .map_err(|error| MaterialError::Unusable(error.to_string()))?;
+                .map_err(|_| MaterialError::Unreadable)?;
             builder.with_client_cert_verifier(verifier)
         }
     };
     let (chain, key) = options.own.read()?;
-    let mut config = builder.with_single_cert(chain, key).map_err(unusable)?;
+    let mut config =
+        builder.with_single_cert(chain, key).map_err(|error| MaterialError::unusable(&error))?;
     // Sessions are kept here, and a ticket is the number of one: no other key has to be drawn.
     config.session_storage = ServerSessionMemoryCache::new(SESSIONS_MAX);
     Ok(config)

@@ -9,7 +9,7 @@ mod tls_fault;
 pub use filter::{Filter, FilterPlan, Handshake};
 pub use message::{BufferPosition, Message, SPLICE_BYTES_MIN, SendBuffer};
 pub use stranger::Stranger;
-pub use tls_fault::TlsFault;
+pub use tls_fault::{CertificateFault, TlsFault};
 
 pub use memtide_base::SocketOptions;
 use memtide_base::{ConnectionId, Full, Instant, Remedy, Sentence, Span};

@@ -12,8 +12,9 @@ pub mod plan;
 pub mod driver;
 
 pub use driver::{
-    Address, BufferPosition, Closed, Completion, ConnectError, Driver, Event, Filter, FilterPlan,
-    Handshake, Message, PeerError, Sample, SendBuffer, SocketOptions, Submitted, TlsFault,
+    Address, BufferPosition, CertificateFault, Closed, Completion, ConnectError, Driver, Event,
+    Filter, FilterPlan, Handshake, Message, PeerError, Sample, SendBuffer, SocketOptions,
+    Submitted, TlsFault,
 };
 pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
 pub use plan::{

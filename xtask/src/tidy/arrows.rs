@@ -25,7 +25,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "base workload metrics world engine server",
         "rustix socket2 signal-hook signal-hook-registry libc io-uring",
     ),
-    ("tls", "base codec world", "rustls rcgen"),
+    ("tls", "base codec world", "rustls rustls-webpki rcgen"),
     ("sim", "base workload metrics world engine server", ""),
     ("run", "base workload metrics world scenario record belief", ""),
     (

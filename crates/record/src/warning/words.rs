@@ -37,6 +37,7 @@ impl Words for Native {
             Remedy::PerhapsTls => " (if it speaks TLS, give it --tls)",
             Remedy::LeaveTls => " (or leave --tls out)",
             Remedy::TrustCa => "; name the file of its CA with --tls-ca",
+            Remedy::TrustCertificate => "; name its file with --tls-ca",
             Remedy::NameServer => "; give one of them with --tls-server-name",
             Remedy::OrUnchecked => ", or do not check it (--tls-insecure)",
             Remedy::NoResumption => ", or resume no sessions (--tls-resume off)",

@@ -117,7 +117,13 @@ pub(super) fn filter(
     match client(&options, &names) {
         Ok(filter) => Ok(Some(filter)),
         Err(error @ MaterialError::BadName(_)) => Err(wrong("--tls-server-name", "", &error)),
-        Err(error @ (MaterialError::NoKey | MaterialError::Unusable(_))) => {
+        Err(error @ MaterialError::NoChain) => {
+            Err(wrong("--tls-cert", tls.cert.as_deref().unwrap_or_default(), &error))
+        }
+        Err(error @ MaterialError::NoKey) => {
+            Err(wrong("--tls-key", tls.key.as_deref().unwrap_or_default(), &error))
+        }
+        Err(error @ MaterialError::Unusable(_)) => {
             Err(wrong("--tls-cert", "the certificate or its key", &error))
         }
         Err(error) => Err(wrong(flag, file, &error)),
