@@ -11,7 +11,7 @@ mod words;
 
 pub use means::Means;
 pub use shortfall::Shortfall;
-pub use upset::{Upset, exact_percent, stretches};
+pub use upset::{TimeRange, Upset, exact_percent};
 pub use words::natively;
 
 use crate::record::{Distribution, Missing, Percentile, ProgramCpu, WarningRecord};

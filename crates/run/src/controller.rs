@@ -89,7 +89,7 @@ fn carry_out<F: Fleet>(
     } else {
         commands.before(fleet, (plan, &survey), scenario)?;
         let mut so_far = |plan: &Plan, ended: &Ended| {
-            so_far(ended, (plan, lowered, scenario, start), &survey, &began)
+            so_far(ended, plan, lowered, scenario, start, &survey, &began)
         };
         let closing = Closing::new(plan, &mut so_far);
         let unless = (conditions(scenario, start), barrier, closing);

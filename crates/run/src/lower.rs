@@ -205,7 +205,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         timeout: scenario.timeout,
         reconnect: scenario.reconnect,
         seed: scenario.gap_seed.unwrap_or(scenario.seed),
-        wait: cpus::wait(scenario, around, (&placement, own), &mut why),
+        wait: cpus::wait(scenario, around, &placement, own, &mut why),
         io: io(scenario, around, &mut why)?,
         samples: around.outputs.samples,
         message_sizes: scenario.message_sizes,

@@ -32,6 +32,7 @@ use memtide_world::plan::segment;
 use memtide_world::{Closed, Pacing, PeerError, Plan, Reconnect, Stage, Window};
 use opening::Opening;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Period at which workers are polled.
 const LOOK_EVERY: Span = Span::from_ms(100);
@@ -394,19 +395,18 @@ impl Heard {
 impl Ended {
     /// The actual measured window: its start and its end. It is the plan's, even if nothing
     /// happened in it, unless a number of operations, a loss or the user ended it early.
-    pub(crate) fn window(&self, plan: &Plan) -> (Instant, Instant) {
+    pub(crate) fn window(&self, plan: &Plan) -> Range<Instant> {
         let start = plan.window.measure_start(self.start);
         let planned = plan.window.measure_end(self.start);
-        let last = |of: fn(&WorkerReport) -> Instant| self.workers.iter().map(of).max();
         let end = if self.is_counted_out() {
             // It extends to the last event.
-            let settled = last(|worker| worker.last_settled).unwrap_or(start);
-            settled.max(last(|worker| worker.last_intended).unwrap_or(start)).min(planned)
+            let events = |worker: &WorkerReport| worker.last_settled.max(worker.last_intended);
+            self.workers.iter().map(events).max().unwrap_or(start).min(planned)
         } else {
             planned.min(self.stopped)
         };
         assert!(start <= planned, "a window ends after it begins");
-        (start, end.max(start))
+        start..end.max(start)
     }
 
     /// True if a number of operations or connections, rather than time, ended the run within its
@@ -453,8 +453,8 @@ impl Ended {
 
     /// Adds an empty row for each quiet stretch of the window.
     fn with_all_rows(mut self, plan: &Plan) -> Self {
-        let (start, end) = self.window(plan);
-        self.totals.series.cover(end.since(start));
+        let window = self.window(plan);
+        self.totals.series.cover(window.end.since(window.start));
         self
     }
 

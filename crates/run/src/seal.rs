@@ -1,7 +1,7 @@
 //! Makes the record of a run from everything that was observed.
 
 mod churn;
-mod returns;
+mod servers;
 mod silence;
 mod slicing;
 mod upsets;
@@ -18,16 +18,15 @@ use crate::share::{NotRun, Share};
 use crate::survey::{ServerCommands, Survey, whole};
 use memtide_base::{Instant, Span};
 use memtide_belief::own;
-use memtide_metrics::interval::ConnectionCounters;
-use memtide_metrics::{Counters, ErrorClass, Histogram, Lateness, Row, TallySum, Times};
+use memtide_metrics::{Counters, ErrorClass, Histogram, Row, TallySum, Times};
 use memtide_record::{
     Agreement, Believable, ClientRecord, Counts, Distribution, EndedBy, FloorRecord,
     IntervalRecord, ItemFigures, LagSplit, Lanes, LoopKind, Means, MessageSizes, Phases,
-    RateRecord, Record, ServerCounters, ServerRecord, ServerTotals, ShareRecord, ShareStart,
-    SliceRecord, Totals, WarmupEnd, Warning, Wide, per_second,
+    RateRecord, Record, ServerCounters, ShareRecord, ShareStart, SliceRecord, WarmupEnd, Warning,
+    Wide, per_second,
 };
 use memtide_scenario::{Kind, Scenario};
-use memtide_world::fleet::CpuTime;
+use memtide_world::fleet::{CpuTime, WorkerReport};
 use memtide_world::plan::segment;
 use memtide_world::{Pacing, Plan, RateUnit};
 use std::collections::BTreeMap;
@@ -106,12 +105,12 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
     if not_run.is_some() {
         record = unrun(record);
     } else if let Some(ended) = material.main {
-        measured(&mut record, ended, (&lowered.plan, survey), &material.began);
+        measured(&mut record, ended, &lowered.plan, survey, &material.began);
         let scheduled = record.loop_kind == LoopKind::Open && record.churn.is_none();
         record.planned = scheduled.then_some(record.totals.intended);
         let floor = material.floor.clone().zip(record.response.get(&Kind::All));
         record.floor = floor.map(|(floor, times)| floor.beside(times));
-        record.clock = observer.clock(ended.window(&lowered.plan).0);
+        record.clock = observer.clock(ended.window(&lowered.plan).start);
         record.settle_precision();
         judge(&mut record, ended, &material, &mut warnings);
     }
@@ -157,8 +156,9 @@ fn not_run<W>(material: &Material<'_, W>) -> Option<NotRun> {
     let Material { lowered, main, interrupted, .. } = material;
     let never_began = main.is_none_or(|ended| ended.stopped < ended.start);
     let before = *interrupted && never_began && lowered.share.is_some();
-    let interrupted = || NotRun("it was interrupted before its load began".to_owned());
-    main.and_then(|ended| ended.not_run.clone()).or_else(|| before.then(interrupted))
+    let interrupted = before.then_some("it was interrupted before its load began");
+    main.and_then(|ended| ended.not_run.clone())
+        .or_else(|| interrupted.map(|why| NotRun(why.to_owned())))
 }
 
 /// The record of a share that made no load. Its process did what it should: the exit code is 0, so
@@ -186,7 +186,10 @@ pub fn record_not_run(scenario: &Scenario, lowered: &Lowered, why: &NotRun, now:
 /// The figures so far of a load that has not `ended`.
 pub(crate) fn so_far(
     ended: &Ended,
-    (plan, lowered, scenario, start): (&Plan, &Lowered, &Scenario, ShareStart),
+    plan: &Plan,
+    lowered: &Lowered,
+    scenario: &Scenario,
+    start: ShareStart,
     survey: &Survey,
     began: &Began,
 ) -> Record {
@@ -199,7 +202,7 @@ pub(crate) fn so_far(
         started_unix_ms: began.unix_ns / NS_PER_MS,
         ..Record::default()
     };
-    measured(&mut record, ended, (plan, survey), began);
+    measured(&mut record, ended, plan, survey, began);
     // What is in flight belongs to no record yet.
     let Phases { warmup, measure, cooldown, .. } = &mut record.phases;
     let segments = [segment::WARMUP, segment::MEASURE, segment::COOLDOWN].map(usize::from);
@@ -211,11 +214,11 @@ pub(crate) fn so_far(
 }
 
 /// Sets the figures of the measured window.
-fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey), began: &Began) {
+fn measured(record: &mut Record, ended: &Ended, plan: &Plan, survey: &Survey, began: &Began) {
     let totals = &ended.totals;
-    let (start, end) = ended.window(plan);
-    let length = end.since(start);
-    record.window_start_unix_ns = Some(Wide(u128::from(began.unix_ns(start))));
+    let window = ended.window(plan);
+    let length = window.end.since(window.start);
+    record.window_start_unix_ns = Some(Wide(u128::from(began.unix_ns(window.start))));
     record.window_ns = length.ns();
     record.answered_until_s = ended.answered_until(plan).map(Span::as_s_f64);
     if let Some(loss) = ended.loss {
@@ -231,14 +234,9 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
     } else if ended.is_counted_out() && !ended.interrupted {
         record.ended_by = EndedBy::Operations;
     }
-    let load = record.phases.load.clone();
-    let of = |segment: u16| (&totals.segments[usize::from(segment)]).into();
-    record.phases = Phases {
-        load,
-        warmup: of(segment::WARMUP),
-        measure: of(segment::MEASURE),
-        cooldown: of(segment::COOLDOWN),
-    };
+    let [warmup, measure, cooldown] = [segment::WARMUP, segment::MEASURE, segment::COOLDOWN]
+        .map(|segment| (&totals.segments[usize::from(segment)]).into());
+    record.phases = Phases { load: record.phases.load.clone(), warmup, measure, cooldown };
     record.phases.measure.totals.connections = (&totals.all_connections()).into();
     set_times(record, ended, plan);
     record.lag_split = lag_split(totals, plan);
@@ -249,14 +247,16 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
     record.items = item_figures(&totals.times);
     record.intervals = intervals(totals, length);
     record.slices = slices(totals, length);
-    record.slicing = Some(slicing::slicing(totals, (plan, survey), length));
-    let kinds = || plan.source.mix.kinds();
-    let sent = kinds().map(|kind| (kind.into(), totals.sent_in_window[kind.index()]));
-    record.sent_in_window = sent.collect();
-    let copies = kinds().map(|kind| (kind.into(), totals.copies_in_window[kind.index()]));
-    record.copies_in_window = copies.filter(|(_, copies)| *copies > 0).collect();
+    record.slicing = Some(slicing::slicing(totals, plan, survey, length));
+    for kind in plan.source.mix.kinds() {
+        record.sent_in_window.insert(kind.into(), totals.sent_in_window[kind.index()]);
+        let copies = totals.copies_in_window[kind.index()];
+        if copies > 0 {
+            record.copies_in_window.insert(kind.into(), copies);
+        }
+    }
     // After a window that was cut off, answers still count as within it.
-    let is_whole = ended.is_counted_out() || end == plan.window.measure_end(ended.start);
+    let is_whole = ended.is_counted_out() || window.end == plan.window.measure_end(ended.start);
     record.answered_in_window = is_whole.then_some(totals.answered_in_window);
     record.rate = RateRecord {
         target_per_s: target(plan, ended),
@@ -264,9 +264,9 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
         keys_per_s: (plan.unit == RateUnit::Keys).then(|| keys_per_s(record, ended.measured())),
         ..RateRecord::of(&record.sent_once(), |count| per_second(count, length))
     };
-    record.servers = servers(ended, (plan, survey), record, began);
+    record.servers = servers::servers(ended, plan, survey, record, began);
     record.churn = churn::record(ended, plan, &record.phases);
-    record.client = client(ended, plan, (record.client.rss_max_bytes, length));
+    record.client = client(ended, plan, length, record.client.rss_max_bytes);
     record.derive();
 }
 
@@ -332,18 +332,18 @@ fn judge<W: Observer>(
     let [response, drawn, punctual] = [&times.response, &times.drawn, &times.punctual]
         .map(|times| merged(times, Kind::All, plan));
     let punctual = own::punctual(&response, Some(&drawn), &punctual);
-    let workers = || ended.workers.iter();
+    let (workers, length_s) = (&ended.workers, record.measured_s);
     let machine = record.machine_cpu.as_ref();
     let throttled = machine.and_then(|cpu| cpu.throttled);
-    let taken = |worker| doctor::taken_share(worker, throttled, record.measured_s);
-    let kept: Vec<f64> = workers().map(taken).collect();
+    let kept: Vec<f64> =
+        workers.iter().map(|worker| doctor::taken_share(worker, throttled, length_s)).collect();
     let still: Vec<f64> =
-        workers().map(|worker| doctor::still_share(plan, worker, record.measured_s)).collect();
-    let stopped = workers().map(|worker| worker.stopped).max().unwrap_or(Span::ZERO);
-    let longest = workers().map(|worker| worker.stopped_longest).max().unwrap_or(Span::ZERO);
+        workers.iter().map(|worker| doctor::still_share(plan, worker, length_s)).collect();
+    let stopped = workers.iter().map(|worker| worker.stopped).max().unwrap_or(Span::ZERO);
+    let longest = workers.iter().map(|worker| worker.stopped_longest).max();
     let findings = Findings {
         plan,
-        measured_s: record.measured_s,
+        measured_s: length_s,
         target: record.target(),
         sent: record.achieved(),
         connections: churn::kept_up(ended, plan),
@@ -363,7 +363,10 @@ fn judge<W: Observer>(
         punctual: &punctual,
         kept: &kept,
         still: &still,
-        stopped: (stopped.as_s_f64() / record.measured_s.max(f64::MIN_POSITIVE), longest),
+        stopped: (
+            stopped.as_s_f64() / length_s.max(f64::MIN_POSITIVE),
+            longest.unwrap_or(Span::ZERO),
+        ),
         busy: &record.client.worker_busy,
         stolen: machine.and_then(|cpu| cpu.stolen),
         throttled,
@@ -405,17 +408,14 @@ fn item_figures(times: &Times<Histogram<u64>>) -> Option<ItemFigures> {
 fn lag_split(totals: &TallySum, plan: &Plan) -> LagSplit {
     let times = &totals.times;
     let sent = times.lag_generator.count();
-    let part = |part: &Histogram<u64>| {
+    let parts =
+        [&times.lag_generator, &times.lag_client_busy, &times.lag_server, &times.lag_disconnected];
+    let [generator, client_busy, server, disconnected] = parts.map(|part| {
         let mut whole = part.clone();
         whole.record_zeros(sent.saturating_sub(part.count()));
         Distribution::of(&whole, 0, plan.timeout)
-    };
-    LagSplit {
-        generator: part(&times.lag_generator),
-        client_busy: part(&times.lag_client_busy),
-        server: part(&times.lag_server),
-        disconnected: part(&times.lag_disconnected),
-    }
+    });
+    LagSplit { generator, client_busy, server, disconnected }
 }
 
 fn intervals(totals: &TallySum, measured: Span) -> Vec<IntervalRecord> {
@@ -445,85 +445,32 @@ fn over_time<T>(
 /// Mean target rate of the schedule in the measured window, for this process's part.
 fn target(plan: &Plan, ended: &Ended) -> Option<f64> {
     let Pacing::Open { arrival, curve, .. } = &plan.pacing else { return None };
-    let (start, end) = ended.window(plan);
-    let until = |at: Instant| arrival.expected(curve.cumulative(at.since(ended.start)));
-    let length_s = end.since(start).as_s_f64();
-    (length_s > 0.0).then(|| (until(end) - until(start)) * plan.own_part() / length_s)
+    let window = ended.window(plan);
+    let [before, until] = [window.start, window.end]
+        .map(|at| arrival.expected(curve.cumulative(at.since(ended.start))));
+    let length_s = window.end.since(window.start).as_s_f64();
+    (length_s > 0.0).then(|| (until - before) * plan.own_part() / length_s)
 }
 
-/// A row for each server, named once or more.
-fn servers(
-    ended: &Ended,
-    (plan, survey): (&Plan, &Survey),
-    record: &Record,
-    began: &Began,
-) -> Vec<ServerRecord> {
-    let (totals, window) = (&ended.totals, ended.window(plan));
-    let stopped = ended.workers.iter().map(|worker| worker.stopped_longest).max();
-    let stopped = stopped.unwrap_or(Span::ZERO);
-    let row = |server: &memtide_world::ServerPlan| {
-        let number = plan.servers.iter().position(|one| std::ptr::eq(one, server));
-        let number = number.expect("it is one of the plan's");
-        let is_it = |other: usize| survey.first(other) == number;
-        let connections = plan
-            .own_workers()
-            .flat_map(|worker| (0..plan.connections_of(worker)).map(move |nth| (worker, nth)))
-            .filter(|&(worker, nth)| is_it(plan.server_of(worker, nth).index()))
-            .count();
-        let (counts, response) = if plan.servers.len() == 1 {
-            (record.phases.measure.totals.clone(), record.response[&Kind::All].clone())
-        } else {
-            let (mut counters, mut times) = (Counters::default(), Histogram::new());
-            let (mut bounds, mut opened) = (Histogram::new(), ConnectionCounters::default());
-            for same in (0..plan.servers.len()).filter(|&other| is_it(other)) {
-                counters += &totals.servers[same];
-                opened += &totals.connections[same];
-                times.absorb(&totals.times.servers[same]);
-                totals.times.server_bounds.get(same).iter().for_each(|more| bounds.absorb(more));
-            }
-            assert_eq!(times.count(), counters.answered, "times of server {}", server.name);
-            let unanswered = counters.unanswered();
-            let response = Distribution::cut_off(&times, unanswered, plan.timeout, &bounds);
-            let connections = (&opened).into();
-            (Totals { connections, ..(&counters).into() }, response)
-        };
-        let mut late = Lateness::default();
-        (0..plan.servers.len())
-            .filter(|&other| is_it(other))
-            .for_each(|same| late += &totals.late[same]);
-        let (reconnects, outages) = returns::reconnects(totals, is_it, began);
-        ServerRecord {
-            name: server.name.clone(),
-            address: server.addresses.first().map(ToString::to_string),
-            connections: connections as u32,
-            totals: ServerTotals::of(counts, &(&totals.no_server).into()),
-            response,
-            late: Some((&late).into()),
-            reconnects,
-            outages,
-            silence: silence::silence((totals, plan), is_it, window, stopped),
-            ..ServerRecord::default()
-        }
-    };
-    survey.servers(plan).map(row).collect()
-}
-
-fn client(
-    ended: &Ended,
-    plan: &Plan,
-    (rss_max_bytes, measured): (Option<u64>, Span),
-) -> ClientRecord {
-    let cpu = |of: fn(CpuTime) -> Span| -> Option<f64> {
-        ended.workers.iter().map(|worker| worker.cpu.map(|cpu| of(cpu).as_s_f64())).sum()
-    };
-    let busy = |worker| doctor::busy_share(plan, worker, measured.as_s_f64());
+fn client(ended: &Ended, plan: &Plan, measured: Span, rss_max_bytes: Option<u64>) -> ClientRecord {
+    let workers = ended.workers.iter();
+    let busy = workers.map(|worker| doctor::busy_share(plan, worker, measured.as_s_f64()));
+    let cpu = cpu_time(&ended.workers);
     ClientRecord {
-        cpu_user_s: cpu(|cpu| cpu.user),
-        cpu_system_s: cpu(|cpu| cpu.system),
+        cpu_user_s: cpu.map(|cpu| cpu.user.as_s_f64()),
+        cpu_system_s: cpu.map(|cpu| cpu.system.as_s_f64()),
         rss_max_bytes,
-        worker_busy: ended.workers.iter().map(busy).collect(),
+        worker_busy: busy.collect(),
         ..ClientRecord::default()
     }
+}
+
+/// CPU time of all workers together; none if that of one is not known.
+fn cpu_time(workers: &[WorkerReport]) -> Option<CpuTime> {
+    workers.iter().try_fold(CpuTime::default(), |sum, worker| {
+        let cpu = worker.cpu?;
+        Some(CpuTime { user: sum.user + cpu.user, system: sum.system + cpu.system })
+    })
 }
 
 /// Connections per server thread below which single connections sway the result, and the rate above
@@ -553,15 +500,11 @@ fn measurement_warnings<W: Observer>(
     if ended.totals.samples_lost > 0 {
         warnings.push(Warning::SampleOverflow { lost: ended.totals.samples_lost });
     }
-    let errors = |class: ErrorClass| -> u64 {
-        ended.totals.segments.iter().map(|segment| segment.errors[class as usize]).sum()
-    };
-    let named = |server: Option<usize>| plan.servers[server.unwrap_or(0)].name.clone();
-    if errors(ErrorClass::TooManyConnections) > 0 {
-        warnings.push(Warning::TooManyConnections {
-            server: named(ended.turned_away()),
-            refused: errors(ErrorClass::TooManyConnections),
-        });
+    let turned_away = ErrorClass::TooManyConnections as usize;
+    let refused = ended.totals.segments.iter().map(|segment| segment.errors[turned_away]).sum();
+    if refused > 0 {
+        let server = plan.servers[ended.turned_away().unwrap_or(0)].name.clone();
+        warnings.push(Warning::TooManyConnections { server, refused });
     } else {
         warnings.extend(connections_lost(ended, plan));
     }

@@ -1,6 +1,6 @@
 //! What the silences of a record's servers mean: warnings, and the check of a closed loop.
 
-use super::{Upset, Warning};
+use super::{TimeRange, Upset, Warning};
 use crate::record::{Check, CheckKind, CheckResult, Record, ServerSilence, SilentTime};
 
 /// Above this fraction of time, the silences of a closed loop hide what p99.9 should show.
@@ -14,18 +14,16 @@ impl Record {
             let all = server.silence.clone()?;
             Some((&server.name, ServerSilence::of(all.reply_ns, all.times)?))
         });
-        let warning = |(name, silence): (&String, ServerSilence)| {
-            let at_s = |ns: u64| ns as f64 / 1e9;
-            let time = |time: &SilentTime| (at_s(time.from_ns), Some(at_s(time.until_ns)));
+        let warnings = silent.map(|(name, silence)| {
             Warning::Upset(Upset::Silent {
                 server: name.clone(),
                 silent_s: silence.total_s(),
                 measured_s: self.measured_s,
-                when: silence.times.iter().map(time).collect(),
+                when: silence.times.iter().map(range).collect(),
                 rhythm: silence.rhythm(),
             })
-        };
-        silent.map(warning).collect()
+        });
+        warnings.collect()
     }
 
     /// The check of a closed loop whose servers were silent: it sends nothing meanwhile, so that
@@ -55,6 +53,11 @@ impl Record {
             allowed: Some(HIDDEN_MAX),
         })
     }
+}
+
+fn range(silence: &SilentTime) -> TimeRange {
+    let [from_s, until_s] = [silence.from_ns, silence.until_ns].map(|ns| ns as f64 / 1e9);
+    TimeRange { from_s, until_s: Some(until_s) }
 }
 
 #[cfg(test)]

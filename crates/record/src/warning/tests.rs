@@ -51,14 +51,14 @@ fn every_warning() -> Vec<Warning> {
         Warning::ConnectionsLost { server: server(), count: 16 },
         Warning::Upset(Upset::Gone {
             server: server(),
-            when: vec![(-0.5, Some(1.0)), (3.0, None)],
+            when: vec![range(-0.5, Some(1.0)), range(3.0, None)],
             is_lost: true,
         }),
         Warning::Upset(Upset::Silent {
             server: server(),
             silent_s: 6.0,
             measured_s: 12.0,
-            when: vec![(3.0, Some(9.0))],
+            when: vec![range(3.0, Some(9.0))],
             rhythm: None,
         }),
         Warning::Upset(Upset::Restarted { server: server() }),
@@ -144,7 +144,12 @@ fn figures_are_in_the_sentence() {
     );
     let gone = Warning::Upset(Upset::Gone {
         server: "a:1".to_owned(),
-        when: vec![(-0.5, Some(1.0)), (2.0, Some(2.25)), (3.0, Some(4.0)), (5.0, None)],
+        when: vec![
+            range(-0.5, Some(1.0)),
+            range(2.0, Some(2.25)),
+            range(3.0, Some(4.0)),
+            range(5.0, None),
+        ],
         is_lost: false,
     });
     assert_eq!(
@@ -194,4 +199,8 @@ fn remedies_fit_the_settings_of_the_run() {
         assert!(!absent.iter().any(|word| said(word)), "{name} {word}: {remedies:#?}");
         assert!(said(present), "{name} {word}: {remedies:#?}");
     }
+}
+
+fn range(from_s: f64, until_s: Option<f64>) -> TimeRange {
+    TimeRange { from_s, until_s }
 }

@@ -1,6 +1,6 @@
 //! Unexpected states of servers: gone, restarted, flushed, or without the keys.
 
-use crate::record::Rhythm;
+use crate::record::{Outage, Rhythm};
 use memtide_base::{Span, units};
 
 /// A server was gone, restarted or emptied. Instants are in seconds after the measured window
@@ -11,8 +11,8 @@ pub enum Upset {
     Gone {
         /// Name of the server.
         server: String,
-        /// Outages, in seconds after the measured window began: from, and until if it came back.
-        when: Vec<(f64, Option<f64>)>,
+        /// The outages.
+        when: Vec<TimeRange>,
         /// True if it did not come back until the measured window ended.
         is_lost: bool,
     },
@@ -24,8 +24,8 @@ pub enum Upset {
         silent_s: f64,
         /// Length of the measured window in seconds.
         measured_s: f64,
-        /// Silences, in seconds after the measured window began.
-        when: Vec<(f64, Option<f64>)>,
+        /// The silences.
+        when: Vec<TimeRange>,
         /// Their rhythm, if they have one.
         rhythm: Option<Rhythm>,
     },
@@ -71,10 +71,22 @@ impl Upset {
         match self {
             Self::Gone { server, when, is_lost } => {
                 let lost = if *is_lost { ", and is lost" } else { "" };
-                format!("{server} was gone {}{lost}", stretches(when))
+                format!("{server} was gone {}{lost}", TimeRange::list(when))
             }
             Self::Silent { server, silent_s, measured_s, when, rhythm } => {
-                format!("{server} {}", silence((*silent_s, *measured_s), when, *rhythm))
+                let total = format!("{silent_s:.1} of {measured_s:.1} s");
+                match rhythm {
+                    Some(Rhythm { count, each_s, every_s }) => format!(
+                        "{server} stalled {count} times for {:.0} ms, every {every_s:.1} s: it was \
+                         silent for {total}",
+                        each_s * 1e3
+                    ),
+                    None => format!(
+                        "{server} was silent for {total}: no reply {}, while operations were in \
+                         flight",
+                        TimeRange::list(when)
+                    ),
+                }
             }
             Self::Restarted { server } => {
                 format!("{server} was restarted during the run and lost its items")
@@ -119,43 +131,51 @@ impl Upset {
     }
 }
 
-/// Largest number of outages that are listed one by one.
-const STRETCHES_MAX: usize = 3;
+/// Largest number of times that are listed one by one.
+const RANGES_MAX: usize = 3;
 
-/// Formats outages, given in seconds after the measured window began.
-pub fn stretches(when: &[(f64, Option<f64>)]) -> String {
-    let at = |s: f64| {
-        let span = units::format_span(Span::from_ns((s.abs() * 1e9) as u64));
-        if s < 0.0 { format!("−{span}") } else { span }
-    };
-    let each = when.iter().take(STRETCHES_MAX).map(|&(from, until)| match until {
-        Some(until) => format!("from {} to {}", at(from), at(until)),
-        None => format!("from {} to the end", at(from)),
-    });
-    let mut text = each.collect::<Vec<_>>().join(", ");
-    if let Some(more) = when.len().checked_sub(STRETCHES_MAX).filter(|more| *more > 0) {
-        text.push_str(&format!(" and {more} more"));
-    }
-    text
+/// A time of a run, in seconds after the measured window began.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeRange {
+    /// Its beginning; negative if that lies before the window.
+    pub from_s: f64,
+    /// Its end; none if it lasted until the end of the run.
+    pub until_s: Option<f64>,
 }
 
-/// Formats silences, in seconds after the measured window began, as what is said of their server.
-fn silence(
-    (silent_s, measured_s): (f64, f64),
-    when: &[(f64, Option<f64>)],
-    rhythm: Option<Rhythm>,
-) -> String {
-    let total = format!("{silent_s:.1} of {measured_s:.1} s");
-    match rhythm {
-        Some(Rhythm { count, each_s, every_s }) => format!(
-            "stalled {count} times for {:.0} ms, every {every_s:.1} s: it was silent for {total}",
-            each_s * 1e3
-        ),
-        None => format!(
-            "was silent for {total}: no reply {}, while operations were in flight",
-            stretches(when)
-        ),
+impl TimeRange {
+    /// The time of an outage in a run whose window began at `start_unix_ms`.
+    pub fn of(outage: &Outage, start_unix_ms: f64) -> Self {
+        Self {
+            from_s: (outage.from_unix_ms as f64 - start_unix_ms) / 1e3,
+            until_s: outage.until_unix_ms.map(|until| (until as f64 - start_unix_ms) / 1e3),
+        }
     }
+
+    /// Its length within a window of `window_s`, in seconds.
+    pub fn within_s(&self, window_s: f64) -> f64 {
+        let until_s = self.until_s.unwrap_or(f64::INFINITY).min(window_s);
+        (until_s - self.from_s.max(0.0)).max(0.0)
+    }
+
+    /// Formats several as a list, of which the first are named one by one.
+    pub fn list(ranges: &[Self]) -> String {
+        let each = ranges.iter().take(RANGES_MAX).map(|range| match range.until_s {
+            Some(until_s) => format!("from {} to {}", instant(range.from_s), instant(until_s)),
+            None => format!("from {} to the end", instant(range.from_s)),
+        });
+        let mut text = each.collect::<Vec<_>>().join(", ");
+        if let Some(more) = ranges.len().checked_sub(RANGES_MAX).filter(|more| *more > 0) {
+            text.push_str(&format!(" and {more} more"));
+        }
+        text
+    }
+}
+
+/// Formats an instant in seconds after the measured window began.
+fn instant(s: f64) -> String {
+    let span = units::format_span(Span::from_ns((s.abs() * 1e9) as u64));
+    if s < 0.0 { format!("−{span}") } else { span }
 }
 
 /// Formats a fraction in percent, with up to four decimals.

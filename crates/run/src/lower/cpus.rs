@@ -10,6 +10,10 @@ use std::collections::BTreeMap;
 
 const APART: &str = "the servers on this machine are limited to other CPUs";
 const OWN: &str = "the embedded server and each worker have a CPU of their own";
+const OF_EMBEDDED: &str =
+    "spinning would take CPU time from the embedded server, which has no CPU of its own";
+const OF_SERVER: &str =
+    "spinning would take CPU time from the server, because at most 2 CPUs may be used";
 
 /// CPUs of the workers and of the embedded server.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,19 +50,17 @@ impl CpuChoice {
         let decided = scenario.wait.is_some() || scenario.pin;
         let is_open = matches!(lowered.plan.pacing, Pacing::Open { .. });
         let Some(server) = server.filter(|_| !decided && is_open) else { return Vec::new() };
-        let of = |wait, server, workers: &[usize]| Self {
-            wait,
-            server,
-            workers: workers.to_vec(),
-            why: String::new(),
-        };
         let waits = [lowered.plan.wait, Wait::Spin, Wait::Sleep];
-        let here = waits.iter().map(|wait| of(*wait, server, workers));
+        let here = waits.iter().map(|wait| Self::new(*wait, server, workers.clone()));
         let swapped = waits.iter().filter_map(|wait| match workers[..] {
-            [worker] => Some(of(*wait, worker, &[server])),
+            [worker] => Some(Self::new(*wait, worker, vec![server])),
             _ => None,
         });
         here.chain(swapped).collect()
+    }
+
+    fn new(wait: Wait, server: usize, workers: Vec<usize>) -> Self {
+        Self { wait, server, workers, why: String::new() }
     }
 }
 
@@ -119,12 +121,16 @@ fn free(around: &Surroundings, workers: usize) -> Vec<usize> {
     if servers.is_empty() {
         return Vec::new();
     }
-    let core = |cpu: &usize| around.cores.get(cpu).copied().unwrap_or(*cpu);
-    let is_free = |cpu: &&usize| !servers.contains(cpu);
-    let free: Vec<usize> = around.cpus_allowed.iter().filter(is_free).copied().collect();
-    let is_beside = |cpu: &&usize| servers.iter().any(|server| core(server) == core(cpu));
-    let alone: Vec<usize> = free.iter().filter(|cpu| !is_beside(cpu)).copied().collect();
+    let mut free = around.cpus_allowed.clone();
+    free.retain(|cpu| !servers.contains(cpu));
+    let mut alone = free.clone();
+    alone.retain(|cpu| servers.iter().all(|server| core(*server, around) != core(*cpu, around)));
     if alone.len() >= workers { alone } else { free }
+}
+
+/// The core of a CPU; a CPU of which none is known counts as one of its own.
+fn core(cpu: usize, around: &Surroundings) -> usize {
+    around.cores.get(&cpu).copied().unwrap_or(cpu)
 }
 
 /// True if the server runs in this process, on real CPUs.
@@ -142,22 +148,26 @@ pub(super) fn usable(around: &Surroundings) -> f64 {
 /// another worker. Highest numbers first, because machines do most of their other work on the
 /// lowest.
 fn apart_from(server: usize, workers: usize, around: &Surroundings) -> Vec<usize> {
-    let core = |cpu: &usize| around.cores.get(cpu).copied().unwrap_or(*cpu);
     let mut taken = vec![server];
     for _ in 0..workers {
         let free = around.cpus_allowed.iter().rev().filter(|cpu| !taken.contains(cpu));
-        let on_core = |cpu: &usize| taken.iter().filter(|other| core(other) == core(cpu)).count();
-        let best = free.copied().min_by_key(on_core);
+        let best = free.copied().min_by_key(|cpu| taken_on_core_of(*cpu, &taken, around));
         taken.push(best.expect("there are more processors than workers"));
     }
     taken.split_off(1)
+}
+
+/// Number of taken CPUs that share the core of `cpu`.
+fn taken_on_core_of(cpu: usize, taken: &[usize], around: &Surroundings) -> usize {
+    taken.iter().filter(|other| core(**other, around) == core(cpu, around)).count()
 }
 
 /// How workers wait: as the user says, else spinning if that takes no CPU from the server.
 pub(super) fn wait(
     scenario: &Scenario,
     around: &Surroundings,
-    (placement, workers): (&CpuPlacement, u32),
+    placement: &CpuPlacement,
+    workers: u32,
     why: &mut BTreeMap<String, String>,
 ) -> Wait {
     if let Some(wait) = scenario.wait {
@@ -173,17 +183,9 @@ pub(super) fn wait(
     } else if is_apart {
         (Wait::Hybrid, APART)
     } else if has_own_server(around) {
-        (
-            Wait::Sleep,
-            "spinning would take CPU time from the embedded server, which has no CPU of \
-                       its own",
-        )
+        (Wait::Sleep, OF_EMBEDDED)
     } else if around.cpus_allowed.len() <= 2 {
-        (
-            Wait::Sleep,
-            "spinning would take CPU time from the server, because at most 2 CPUs may be \
-                       used",
-        )
+        (Wait::Sleep, OF_SERVER)
     } else if around.cpu_quota.is_some() {
         (Wait::Sleep, "spinning would use up the control group's quota")
     } else if is_local(around) {

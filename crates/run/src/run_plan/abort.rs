@@ -81,9 +81,9 @@ impl Look {
     fn since(&self, first: &Self, plan: &Plan, start: Instant) -> Interval {
         let response = self.response.iter();
         let times = response.map(|(&kind, times)| (kind, times.since(&first.response[&kind])));
-        let above = |&kind: &Kind| {
+        let unanswered = self.response.keys().map(|&kind| {
             (kind, unanswered(&self.measured, kind) - unanswered(&first.measured, kind))
-        };
+        });
         Interval {
             start: first.at.since(start),
             length: self.at.since(first.at),
@@ -91,7 +91,7 @@ impl Look {
             keys_sent: (plan.unit == RateUnit::Keys)
                 .then(|| keys_sent(&self.all) - keys_sent(&first.all)),
             response: times.collect(),
-            unanswered: self.response.keys().map(above).collect(),
+            unanswered: unanswered.collect(),
             ..Interval::default()
         }
     }
@@ -105,14 +105,16 @@ pub(super) fn is_over(plan: &Plan, start: Instant, now: Instant, totals: &TallyS
 
 /// True if nothing more will be issued.
 fn is_all_issued(plan: &Plan, totals: &TallySum) -> bool {
-    let issued = || totals.segments.iter().map(|segment| segment.intended).sum::<u64>();
-    let begun = || {
-        let churn = totals.churn.as_deref();
-        churn.map_or(0, |churn| churn.segments.iter().map(|segment| segment.intended).sum())
-    };
-    plan.window.ops_max.is_some_and(|most| issued() >= plan.own_ops(most))
+    let issued: u64 = totals.segments.iter().map(|segment| segment.intended).sum();
+    plan.window.ops_max.is_some_and(|most| issued >= plan.own_ops(most))
         || plan
             .churn()
             .and_then(|churn| churn.openings_max)
-            .is_some_and(|most| begun() >= plan.own_ops(most))
+            .is_some_and(|most| connects_begun(totals) >= plan.own_ops(most))
+}
+
+/// Number of connections that churn has begun to open.
+fn connects_begun(totals: &TallySum) -> u64 {
+    let churn = totals.churn.as_deref();
+    churn.map_or(0, |churn| churn.segments.iter().map(|segment| segment.intended).sum())
 }

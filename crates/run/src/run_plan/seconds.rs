@@ -8,7 +8,7 @@ pub(crate) use figures::{made_until, oldest_due};
 use super::abort::is_over;
 use super::kinds::{keys_sent, kinds, merged, unanswered};
 use super::timeline::Timeline;
-use figures::counts;
+use figures::{CountsByServer, WorkerWaits, counts};
 use memtide_base::{Instant, Span};
 use memtide_metrics::series::Sparse;
 use memtide_metrics::{Histogram, TallySum};
@@ -33,13 +33,10 @@ pub(crate) struct Seconds {
     counts: SettledCounts,
     /// Keys sent up to the end of the last second.
     keys_sent: u64,
-    /// Counts of each server up to the end of the last second.
-    servers: Vec<SettledCounts>,
-    /// Counts, up to the end of the last second, of operations for which no server was chosen.
-    no_server: SettledCounts,
-    /// Of each worker, the time idle and the time ready without a CPU, up to the end of the last
-    /// second.
-    waits: Vec<(Span, Option<Span>)>,
+    /// Counts by server up to the end of the last second.
+    by_server: CountsByServer,
+    /// The waits of each worker up to the end of the last second.
+    waits: Vec<WorkerWaits>,
     /// Response, service and lag up to the end of the last second.
     slots: [Slots; 3],
     /// Measured operations up to the end of the last second that rank above every answered one, by
@@ -105,8 +102,7 @@ impl Seconds {
             is_over: is_over(plan, start, looked.at, totals),
             host: host(),
         };
-        let waits = looked.workers.iter().map(|worker| (worker.idle, worker.run_delay));
-        self.waits = waits.collect();
+        self.waits = looked.workers.iter().map(WorkerWaits::of).collect();
         Some(self.cut(plan, passed, seen, totals))
     }
 
@@ -174,18 +170,16 @@ impl Seconds {
 
     /// Growth since the last second, of each server and of operations without a server.
     fn since(&mut self, plan: &Plan, totals: &TallySum) -> (Vec<ServerSecond>, SettledCounts) {
-        let (servers, no_server) = figures::by_server(plan, totals);
-        self.servers.resize(servers.len(), SettledCounts::default());
+        let now = figures::by_server(plan, totals);
+        let mut then = std::mem::replace(&mut self.by_server, now.clone());
+        then.servers.resize(now.servers.len(), SettledCounts::default());
         let open = figures::connections_open(plan, totals);
-        let each = servers.iter().zip(&self.servers).zip(open);
-        let came = each.map(|((now, then), connections_open)| ServerSecond {
+        let each = now.servers.iter().zip(&then.servers).zip(open);
+        let seconds = each.map(|((now, then), connections_open)| ServerSecond {
             counts: now.since(then),
             connections_open,
         });
-        let came = came.collect();
-        let nowhere = no_server.since(&self.no_server);
-        (self.servers, self.no_server) = (servers, no_server);
-        (came, nowhere)
+        (seconds.collect(), now.no_server.since(&then.no_server))
     }
 
     /// Measured operations that ended without a good answer since the last second, by kind.
@@ -242,17 +236,17 @@ impl Kept {
     fn of(interval: &Interval) -> Self {
         let mut times = Sparse::default();
         interval.response.get(&Kind::All).into_iter().for_each(|all| times.absorb_times(all));
-        let few = |count: usize| count <= EACH_MAX;
+        let several_servers = 2..=EACH_MAX;
         let second = Interval {
             response: BTreeMap::new(),
             service: BTreeMap::new(),
             lag: BTreeMap::new(),
             servers: match &interval.servers {
-                several if several.len() > 1 && few(several.len()) => several.clone(),
+                servers if several_servers.contains(&servers.len()) => servers.clone(),
                 _ => Vec::new(),
             },
             workers: match &interval.workers {
-                workers if few(workers.len()) => workers.clone(),
+                workers if workers.len() <= EACH_MAX => workers.clone(),
                 _ => Vec::new(),
             },
             unanswered: interval.unanswered.clone(),
@@ -274,15 +268,18 @@ impl Kept {
 /// none. Unchanged slots are not copied: a simulation passes through many quiet seconds.
 fn gained(now: &[Option<Histogram<u64>>], then: &mut Slots) -> Slots {
     then.resize(now.len(), None);
-    let part = |(now, then): (&Option<Histogram<u64>>, &mut Option<Histogram<u64>>)| {
-        let now = now.as_ref()?;
-        if now.count() == then.as_ref().map_or(0, Histogram::count) {
-            return None;
-        }
-        let earlier = then.replace(now.clone()).unwrap_or_default();
-        Some(now.since(&earlier))
-    };
-    now.iter().zip(then).map(part).collect()
+    now.iter().zip(then).map(|(now, then)| gained_in_slot(now.as_ref()?, then)).collect()
+}
+
+fn gained_in_slot(
+    now: &Histogram<u64>,
+    then: &mut Option<Histogram<u64>>,
+) -> Option<Histogram<u64>> {
+    if now.count() == then.as_ref().map_or(0, Histogram::count) {
+        return None;
+    }
+    let earlier = then.replace(now.clone()).unwrap_or_default();
+    Some(now.since(&earlier))
 }
 
 /// Distributions by kind, for the kinds of a plan that have values.

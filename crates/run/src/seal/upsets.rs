@@ -5,44 +5,48 @@ use super::Material;
 use crate::doctor::Missed;
 use crate::fill::Held;
 use crate::survey::{ServerCommands, Survey};
-use memtide_record::warning::{Upset, stretches};
-use memtide_record::{GONE_MS_MIN, Outage, Record, Totals, Warning};
+use memtide_record::warning::{TimeRange, Upset};
+use memtide_record::{GONE_MS_MIN, Outage, Record, Warning};
 use memtide_scenario::Scenario;
 use memtide_workload::OpKind;
 
 /// Fraction of found keys below which a warning is given, even if the initial fraction is unknown.
 const HIT_RATIO_MIN: f64 = 0.01;
 
-/// Outages, from and until, in seconds after the measured window began.
-type Stretches = Vec<(f64, Option<f64>)>;
+/// A server that was gone for a while, and when.
+struct GoneServer<'a> {
+    name: &'a str,
+    when: Vec<TimeRange>,
+}
 
-/// The servers that were gone for a while, by name.
-fn absences(record: &Record) -> Vec<(&str, Stretches)> {
+/// The servers that were gone for a while.
+fn gone_servers(record: &Record) -> Vec<GoneServer<'_>> {
     let start_ms = record.window_start_unix_ns.map_or(0.0, |start| start.0 as f64 / 1e6);
-    let at = |unix_ms: u64| (unix_ms as f64 - start_ms) / 1e3;
-    let long = |away: &&Outage| {
-        away.until_unix_ms.is_none_or(|until| until - away.from_unix_ms >= GONE_MS_MIN)
-    };
     let each = record.servers.iter().map(|server| {
-        let stretch = |away: &Outage| (at(away.from_unix_ms), away.until_unix_ms.map(at));
-        (&*server.name, server.outages.iter().filter(long).map(stretch).collect::<Stretches>())
+        let long = server.outages.iter().filter(|outage| is_long(outage));
+        let when = long.map(|outage| TimeRange::of(outage, start_ms)).collect();
+        GoneServer { name: &server.name, when }
     });
-    each.filter(|(_, when)| !when.is_empty()).collect()
+    each.filter(|server| !server.when.is_empty()).collect()
+}
+
+fn is_long(outage: &Outage) -> bool {
+    outage.until_unix_ms.is_none_or(|until| until - outage.from_unix_ms >= GONE_MS_MIN)
 }
 
 /// The outages as clauses, for the sentence of a check.
 pub(super) fn gone(record: &Record) -> Vec<String> {
-    let clause = |(name, when): (&str, Stretches)| format!("{name} was gone {}", stretches(&when));
-    absences(record).into_iter().map(clause).collect()
+    let servers = gone_servers(record).into_iter();
+    servers
+        .map(|server| format!("{} was gone {}", server.name, TimeRange::list(&server.when)))
+        .collect()
 }
 
 /// Part of a run in which servers to be loaded were gone.
 pub(super) fn missed(record: &Record) -> Missed {
     let length_s = record.measured_s;
-    let within = |(from, until): (f64, Option<f64>)| {
-        (until.unwrap_or(f64::INFINITY).min(length_s) - from.max(0.0)).max(0.0)
-    };
-    let away_s: f64 = absences(record).into_iter().flat_map(|(_, when)| when).map(within).sum();
+    let ranges = gone_servers(record).into_iter().flat_map(|server| server.when);
+    let away_s: f64 = ranges.map(|range| range.within_s(length_s)).sum();
     let all_s = length_s * record.servers.len() as f64;
     let share = if all_s > 0.0 { away_s / all_s } else { 0.0 };
     Missed { share, at_end: record.lost_servers().next().is_some() }
@@ -50,11 +54,11 @@ pub(super) fn missed(record: &Record) -> Missed {
 
 /// A warning for each server that was gone for a while.
 pub(super) fn away(record: &Record) -> Vec<Warning> {
-    let warning = |(name, when): (&str, Stretches)| {
+    let warnings = gone_servers(record).into_iter().map(|GoneServer { name, when }| {
         let is_lost = record.lost_servers().any(|lost| lost == name);
         Warning::Upset(Upset::Gone { server: name.to_owned(), when, is_lost })
-    };
-    absences(record).into_iter().map(warning).collect()
+    });
+    warnings.collect()
 }
 
 /// Warnings about restarts, and about flushes that memtide did not send, from the servers' own
@@ -99,8 +103,8 @@ pub(super) fn misses<W>(record: &Record, material: &Material<'_, W>) -> Option<b
     let held = material.filled.held;
     let phases = &record.phases;
     let load = [&phases.warmup, &phases.measure, &phases.cooldown];
-    let sum = |of: fn(&Totals) -> u64| load.iter().map(|phase| of(&phase.totals)).sum::<u64>();
-    let (keys, missing) = (sum(|totals| totals.keys), sum(|totals| totals.misses));
+    let keys: u64 = load.iter().map(|phase| phase.totals.keys).sum();
+    let missing: u64 = load.iter().map(|phase| phase.totals.misses).sum();
     let known = keys > 0 && held.keys > 0 && keeps_keys(material.scenario);
     known.then_some(missing > 0 || held.found < held.keys)
 }

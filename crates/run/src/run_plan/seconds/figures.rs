@@ -17,13 +17,14 @@ pub(super) fn under_way(
     looked: &Looked,
     totals: &TallySum,
 ) -> UnderWay {
-    let workers = || looked.workers.iter();
-    let sum = |of: fn(&WorkerReport) -> u64| Some(workers().map(of).sum());
+    let workers = &looked.workers;
     UnderWay {
-        in_flight: sum(|worker| worker.in_flight),
+        in_flight: Some(workers.iter().map(|worker| worker.in_flight).sum()),
         backlog: backlog(plan, start, looked, totals),
         oldest_due_s: is_open(plan).then(|| oldest_due(looked).map_or(0.0, Span::as_s_f64)),
-        connections_open: sum(|worker| u64::from(worker.connections_open)),
+        connections_open: Some(
+            workers.iter().map(|worker| u64::from(worker.connections_open)).sum(),
+        ),
     }
 }
 
@@ -72,38 +73,53 @@ fn is_counted(plan: &Plan) -> bool {
 /// Number of operations due and not sent: the oldest of each worker, and the number that its part
 /// of the rate called for since. Exact with fixed gaps, else the expected number.
 fn backlog(plan: &Plan, start: Instant, looked: &Looked, totals: &TallySum) -> Option<u64> {
-    let Pacing::Open { arrival, curve, .. } = &plan.pacing else { return None };
     if !is_counted(plan) {
         return None;
     }
-    let end = |at: Instant| match plan.window.cooldown {
-        Cooldown::Load => at,
-        Cooldown::Drain | Cooldown::Stop => at.min(plan.window.measure_end(start)),
-    };
-    let called_for = |at: Instant| arrival.expected(curve.cumulative(at.since(start)));
-    let behind = |worker: &WorkerReport| {
-        let (oldest, end) = (worker.oldest_due?, end(worker.at));
-        let more = called_for(end) - called_for(oldest.min(end));
-        Some(1 + (more / f64::from(plan.workers) + ROUNDING) as u64)
-    };
-    let due: u64 = running(looked).filter_map(behind).sum();
+    let due: u64 = running(looked).filter_map(|worker| behind(plan, start, worker)).sum();
     let made: u64 =
         totals.segments.iter().map(|segment| segment.intended.saturating_sub(segment.copies)).sum();
     Some(plan.window.ops_max.map_or(due, |most| due.min(plan.own_ops(most).saturating_sub(made))))
 }
 
-/// Counts of the load so far by server, and of operations for which no server was chosen.
-pub(super) fn by_server(plan: &Plan, totals: &TallySum) -> (Vec<SettledCounts>, SettledCounts) {
+/// Number of operations of one worker that are due and not sent, the oldest included; none without
+/// one.
+fn behind(plan: &Plan, start: Instant, worker: &WorkerReport) -> Option<u64> {
+    let Pacing::Open { arrival, curve, .. } = &plan.pacing else { return None };
+    let end = match plan.window.cooldown {
+        Cooldown::Load => worker.at,
+        Cooldown::Drain | Cooldown::Stop => worker.at.min(plan.window.measure_end(start)),
+    };
+    let oldest = worker.oldest_due?.min(end);
+    let [until_oldest, until_end] =
+        [oldest, end].map(|at| arrival.expected(curve.cumulative(at.since(start))));
+    Some(1 + ((until_end - until_oldest) / f64::from(plan.workers) + ROUNDING) as u64)
+}
+
+/// Counts of a load by server.
+#[derive(Clone, Default)]
+pub(super) struct CountsByServer {
+    pub(super) servers: Vec<SettledCounts>,
+    /// Of operations for which no server was chosen.
+    pub(super) no_server: SettledCounts,
+}
+
+/// Counts of the load so far by server.
+pub(super) fn by_server(plan: &Plan, totals: &TallySum) -> CountsByServer {
     if plan.servers.len() == 1 {
-        return (vec![counts(totals)], SettledCounts::default());
+        let (servers, no_server) = (vec![counts(totals)], SettledCounts::default());
+        return CountsByServer { servers, no_server };
     }
     let apart = &totals.unmeasured;
-    let both = |measured: &Counters, other: &Counters| {
-        SettledCounts::from(measured).plus(&SettledCounts::from(other))
-    };
     let servers = totals.servers.iter().zip(&apart.servers);
-    let servers = servers.map(|(measured, other)| both(measured, other)).collect();
-    (servers, both(&totals.no_server, &apart.no_server))
+    CountsByServer {
+        servers: servers.map(|(measured, other)| sum(measured, other)).collect(),
+        no_server: sum(&totals.no_server, &apart.no_server),
+    }
+}
+
+fn sum(measured: &Counters, other: &Counters) -> SettledCounts {
+    SettledCounts::from(measured).plus(&SettledCounts::from(other))
 }
 
 /// The counts of the load so far.
@@ -125,26 +141,48 @@ pub(super) fn connections_open(plan: &Plan, totals: &TallySum) -> Vec<Option<u64
 /// the times of `before`.
 pub(super) fn workers(
     looked: &Looked,
-    before: &[(Span, Option<Span>)],
+    before: &[WorkerWaits],
     measured: Option<Span>,
 ) -> Vec<WorkerSecond> {
     let each = looked.workers.iter().enumerate().map(|(number, worker)| {
-        let (idle, delay) = before.get(number).copied().unwrap_or((Span::ZERO, Some(Span::ZERO)));
-        let idle = worker.idle.saturating_sub(idle);
-        let kept = worker.run_delay.map(|now| now.saturating_sub(delay.unwrap_or(Span::ZERO)));
-        let share = |of: Span, length: Span| {
-            (of.as_s_f64() / length.as_s_f64().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0)
-        };
-        let waits = age(worker).filter(|_| worker.stage == Stage::Running);
-        WorkerSecond {
-            in_flight: worker.in_flight,
-            connections_open: u64::from(worker.connections_open),
-            oldest_due_s: waits.map(Span::as_s_f64),
-            busy: measured.map(|length| 1.0 - share(idle, length)),
-            kept: measured
-                .zip(kept)
-                .map(|(length, kept)| (share(kept, length) * 1e4).round() / 1e4),
-        }
+        let before = before.get(number).copied().unwrap_or_default();
+        worker_second(worker, before, measured)
     });
     each.collect()
+}
+
+fn worker_second(
+    worker: &WorkerReport,
+    before: WorkerWaits,
+    measured: Option<Span>,
+) -> WorkerSecond {
+    let idle = worker.idle.saturating_sub(before.idle);
+    let kept = worker.run_delay.map(|now| now.saturating_sub(before.run_delay));
+    let waits = age(worker).filter(|_| worker.stage == Stage::Running);
+    WorkerSecond {
+        in_flight: worker.in_flight,
+        connections_open: u64::from(worker.connections_open),
+        oldest_due_s: waits.map(Span::as_s_f64),
+        busy: measured.map(|length| 1.0 - share(idle, length)),
+        kept: measured.zip(kept).map(|(length, kept)| (share(kept, length) * 1e4).round() / 1e4),
+    }
+}
+
+/// Share that `part` has of `length`, from 0 to 1.
+fn share(part: Span, length: Span) -> f64 {
+    (part.as_s_f64() / length.as_s_f64().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0)
+}
+
+/// Times that a worker did not run, from the beginning of the load on.
+#[derive(Clone, Copy, Default)]
+pub(super) struct WorkerWaits {
+    idle: Span,
+    /// Ready to run, and without a CPU; zero where the kernel does not say.
+    run_delay: Span,
+}
+
+impl WorkerWaits {
+    pub(super) fn of(worker: &WorkerReport) -> Self {
+        Self { idle: worker.idle, run_delay: worker.run_delay.unwrap_or_default() }
+    }
 }
