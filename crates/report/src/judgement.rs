@@ -8,7 +8,7 @@ use crate::number::{NONE, counted, seconds, time};
 use memtide_record::steps::{Step, StepRole};
 use memtide_record::{
     Check, CheckKind, CheckResult, FloorRecord, GoalRecord, GoalResult, Grade, LoopKind,
-    Percentile, Reason, Record, Responder, Verdict, joined,
+    Percentile, Reason, Record, Responder, Verdict, WarningRecord, joined,
 };
 
 /// Largest number of goals in a short report, and of warnings, which goals leave less room for.
@@ -25,10 +25,9 @@ pub(crate) fn judgement(out: &mut TextLayout, record: &Record, full: bool) {
         out.push('\n');
     }
     // A goal that was missed comes first.
-    let is_met = |goal: &&GoalRecord| goal.result == GoalResult::Met;
     let mut goals: Vec<&GoalRecord> = record.goals.iter().collect();
     if goals.len() > most(GOALS_MAX) {
-        goals.sort_by_key(is_met);
+        goals.sort_by_key(|goal| goal.result == GoalResult::Met);
     }
     for goal in goals.iter().take(most(GOALS_MAX)) {
         let text = format!("{}: {}, {}", goal.goal, goal_word(goal.result), goal.why);
@@ -43,7 +42,7 @@ pub(crate) fn judgement(out: &mut TextLayout, record: &Record, full: bool) {
         }
     }
     let warnings = most(WARNINGS_MAX - usize::from(!goals.is_empty()));
-    for warning in record.warnings.iter().take(warnings) {
+    for warning in WarningRecord::in_order(&record.warnings).into_iter().take(warnings) {
         let text = format!("{}; {}", warning.message, warning.remedy);
         wrapped(out, "warning: ", "         ", &text);
     }
@@ -186,7 +185,7 @@ fn grades(record: &Record) -> String {
 /// The sentence on the shares that are missing in a merged record, if any are.
 pub(crate) fn missing_shares(record: &Record) -> Option<&str> {
     record.missing.as_ref()?;
-    let is_it = |reason: &&Reason| reason.code == CheckKind::Shares;
-    let why = record.believable.reasons.iter().find(is_it);
+    let mut reasons = record.believable.reasons.iter();
+    let why = reasons.find(|reason| reason.code == CheckKind::Shares);
     Some(why.map_or("shares are missing", |reason| reason.message.as_str()))
 }

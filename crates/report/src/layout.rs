@@ -162,11 +162,7 @@ impl TextTable {
 
     /// Adds the table to `out`, with two spaces between columns.
     pub(crate) fn render(&self, out: &mut TextLayout) {
-        let width = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..self.rows[0].len()).map(width).collect();
+        let widths: Vec<usize> = (0..self.rows[0].len()).map(|at| self.width(at)).collect();
         let shown = shown_columns(&self.rows[0], &widths, &self.dispensable, out.table_width());
         for row in &self.rows {
             let mut line = String::new();
@@ -180,6 +176,12 @@ impl TextTable {
             out.text.push_str(line.trim_end());
             out.push('\n');
         }
+    }
+
+    /// Width of a column, in characters.
+    fn width(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
     }
 }
 

@@ -1,15 +1,18 @@
-//! Lines of a merged record: its parts, the start skew, and shares that are missing or conspicuous.
+//! Lines of a merged record: its parts, the start skew, and shares that are missing or conspicuous;
+//! and a row for each agent that made its load.
 
-mod agents;
-
-pub(crate) use agents::agents;
-
-use crate::layout::{TextLayout, labelled};
-use crate::number::{counted, time, whole};
-use memtide_record::{AlignedBy, AlignmentRecord, Record, ShardRecord, Verdict};
+use crate::layout::{TextLayout, TextTable, labelled, wrapped};
+use crate::number::{NONE, counted, or_none, percent, signed_time, time, whole};
+use memtide_record::{
+    AlignedBy, AlignmentRecord, Lanes, Record, ShardRecord, ShareRecord, Verdict,
+};
 
 /// Largest number of shares that are named as conspicuous.
 const NAMED_MAX: usize = 3;
+/// Largest number of agents with a row; the record has all.
+const ROWS_MAX: usize = 64;
+/// Columns that a narrow terminal may omit, least needed first.
+const DISPENSABLE: [&str; 3] = ["lanes", "began late", "master ahead"];
 
 /// Adds the lines of a merged record; none if the record was not merged.
 pub(crate) fn shards(out: &mut TextLayout, record: &Record) {
@@ -37,8 +40,8 @@ fn shares(out: &mut TextLayout, record: &Record, alignment: &AlignmentRecord) {
     let ran: Vec<&ShardRecord> = record.shards.iter().filter(|shard| shard.has_run()).collect();
     let share = record.shards[0].share.as_ref();
     let of = share.map_or(0, |share| u64::from(share.of));
-    let units = |shard: &&ShardRecord| shard.share.as_ref().map_or(1, |share| share.units);
-    let there: u32 = ran.iter().map(units).sum();
+    let units = ran.iter().map(|shard| shard.share.as_ref().map_or(1, |share| share.units));
+    let there: u32 = units.sum();
     let mut text = format!("{} of {} merged", whole(u64::from(there)), counted(of, "share"));
     let why = &alignment.why;
     match record.start_skew_ns {
@@ -74,7 +77,7 @@ fn worst(out: &mut TextLayout, ran: &[&ShardRecord]) {
         .filter(|shard| !shard.believable.holds())
         .filter_map(|shard| {
             let why = shard.believable.reasons.first().map_or("", |reason| reason.message.as_str());
-            Some((shard.share.as_ref()?.number, agents::name(shard), why))
+            Some((shard.share.as_ref()?.number, name(shard), why))
         })
         .collect();
     bad.sort_unstable();
@@ -98,6 +101,67 @@ pub(crate) fn shard_verdict(shard: &ShardRecord) -> &'static str {
         Verdict::Within => "within",
         Verdict::No => "no",
     }
+}
+
+/// Adds a row for each agent; nothing if no agent made load.
+pub(crate) fn agents(out: &mut TextLayout, shards: &[ShardRecord]) {
+    let all: Vec<(&str, &ShardRecord)> =
+        shards.iter().filter_map(|shard| Some((name(shard)?, shard))).collect();
+    if all.is_empty() {
+        return;
+    }
+    let heading =
+        ["agent", "share", "lanes", "CPU", "lag p99", "began late", "master ahead", "believable"];
+    let mut table = TextTable::new(&heading, &DISPENSABLE);
+    for (name, shard) in all.iter().take(ROWS_MAX) {
+        table.row(row(name, shard));
+    }
+    out.push('\n');
+    table.render(out);
+    if let Some(more) = all.len().checked_sub(ROWS_MAX).filter(|more| *more > 0) {
+        wrapped(out, "", "", &format!("and {more} more agents"));
+    }
+}
+
+/// Name of the agent that carried out a share; none without one.
+fn name(shard: &ShardRecord) -> Option<&str> {
+    Some(shard.share.as_ref()?.agent.as_ref()?.name.as_str())
+}
+
+fn row(name: &str, shard: &ShardRecord) -> Vec<String> {
+    let share = shard.share.as_ref();
+    let number = share.map(|share| share.number);
+    let busiest = shard.client.worker_busy.iter().copied().reduce(f64::max);
+    let late = share.and_then(began_late_ns).map(|ns| time(ns as f64));
+    let verdict = shard_verdict(shard);
+    vec![
+        name.to_owned(),
+        or_none(number),
+        shard.lanes.map_or_else(|| NONE.to_owned(), lanes),
+        or_none(busiest.filter(|_| shard.has_run()).map(percent)),
+        or_none(shard.lag_p99_ns.map(|ns| time(ns as f64))),
+        or_none(late),
+        or_none(clock(shard)),
+        verdict.to_owned(),
+    ]
+}
+
+fn began_late_ns(share: &ShareRecord) -> Option<u64> {
+    share.agent.as_ref()?.began_late_ns
+}
+
+fn lanes(lanes: Lanes) -> String {
+    match lanes.count {
+        1 => lanes.first.to_string(),
+        count => format!("{}-{}", lanes.first, lanes.first.saturating_add(count) - 1),
+    }
+}
+
+/// Lead of the master's clock over the agent's, with its largest error.
+fn clock(shard: &ShardRecord) -> Option<String> {
+    let reference = shard.clock.as_ref()?.reference?;
+    let (ahead, error) = (signed_time(reference.ahead_ns), time(reference.error_max_ns as f64));
+    Some(format!("{ahead} ± {error}"))
 }
 
 #[cfg(test)]

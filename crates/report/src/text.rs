@@ -1,16 +1,11 @@
-//! The report on stdout: the answer, on request everything else, and the verdict.
+//! The report on stdout: the answer, on request everything else, and the verdict. Also the line
+//! that shows progress, and the facts of a machine.
 //!
-//! The record contains everything in it; programs should read the record.
+//! The record contains everything in the report; programs should read the record.
 
 mod steps;
-mod churn;
-mod returns;
-mod progress;
-mod verification;
-mod facts;
+mod outcomes;
 
-pub use facts::facts_text;
-pub use progress::progress_line;
 pub(crate) use steps::StepsRows;
 pub use steps::{StepsText, step_progress_line};
 
@@ -18,18 +13,25 @@ use crate::answer::{answer as figures, explanation};
 use crate::counts::counts;
 use crate::judgement::{floor_words, judgement, missing_shares};
 use crate::layout::{TextLayout, labelled, unbroken, wrapped};
-use crate::number::{counted, percent, seconds, whole};
+use crate::number::{NONE, counted, or_none, percent, rate, seconds, time, whole};
 use crate::plan::{
     churn_words, connection_words, data_words, is_simulated, rate_words, servers, warmup_words,
 };
 use crate::shards::{agents, shards};
 use crate::times::times;
-use churn::{churn, churn_rate};
+use memtide_base::Span;
 use memtide_base::units::format_change;
-use memtide_record::{Aborted, CheckKind, CheckResult, Drifting, EndedBy, LoopKind, Record};
+use memtide_belief::machine::Fact;
+use memtide_record::{
+    Aborted, CheckKind, CheckResult, Drifting, EndedBy, LoopKind, Phase, Progress, Record,
+};
 use memtide_scenario::Explained;
-use returns::returns;
-use verification::verification;
+use outcomes::{churn, churn_rate, returns, verification};
+
+/// Columns of what a fact is about.
+const ABOUT: usize = 13;
+/// Age from which a backlog is shown: younger ones come and go.
+const BACKLOG_TOLD: Span = Span::from_ms(100);
 
 /// Contents of a report, and the terminal that shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -238,15 +240,16 @@ pub(crate) fn why_partial(record: &Record) -> String {
 /// Reason why the exit code of a run without goals says that it failed, as a clause for people;
 /// none if it does not.
 pub fn why_failed(record: &Record) -> Option<String> {
+    let lost: Vec<String> = record.lost_servers().map(|name| format!("server {name}")).collect();
     let wrong = record.phases.verification().wrong();
-    let values = || (wrong > 0).then(|| format!("{} wrong", counted(wrong, "value")));
-    let missing = || missing_shares(record).map(str::to_owned);
-    let lost = || {
-        let servers =
-            record.lost_servers().map(|name| format!("server {name}")).collect::<Vec<_>>();
-        (!servers.is_empty()).then(|| format!("{} was lost and did not return", servers.join(", ")))
-    };
-    why_ended(record).or_else(lost).or_else(values).or_else(missing)
+    match why_ended(record) {
+        Some(why) => Some(why),
+        None if !lost.is_empty() => {
+            Some(format!("{} was lost and did not return", lost.join(", ")))
+        }
+        None if wrong > 0 => Some(format!("{} wrong", counted(wrong, "value"))),
+        None => missing_shares(record).map(str::to_owned),
+    }
 }
 
 /// Reason why a run ended before its scenario was done, if the record has one.
@@ -270,6 +273,63 @@ fn why_ended(record: &Record) -> Option<String> {
         (EndedBy::Duration | EndedBy::Operations | EndedBy::Aborted, _) => return None,
     };
     Some(why.to_owned())
+}
+
+/// The facts of `memtide doctor`, each with what to do below it, and a last line that says whether
+/// they spoil measurements; for a terminal of `columns` columns, or for none.
+pub fn facts_text(facts: &[Fact], columns: Option<usize>) -> String {
+    let mut out = TextLayout::narrow(columns);
+    let indent = " ".repeat(ABOUT);
+    for fact in facts {
+        wrapped(&mut out, &format!("{:<ABOUT$}", fact.about), &indent, &fact.found);
+        if let Some(to_do) = &fact.to_do {
+            let mark = if fact.spoils { "spoils runs: " } else { "better: " };
+            wrapped(&mut out, &format!("{indent}{mark}"), &indent, to_do);
+        }
+    }
+    let spoiling: Vec<&str> =
+        facts.iter().filter(|fact| fact.spoils).map(|fact| fact.about.as_str()).collect();
+    out.push('\n');
+    match spoiling[..] {
+        [] => wrapped(&mut out, "", "", "fit to measure: nothing that was seen spoils a run"),
+        _ => wrapped(&mut out, "not fit to measure: ", "", &spoiling.join(", ")),
+    }
+    out.into_text()
+}
+
+/// Progress of a run: its phase, its rate and its response times, in at most 79 characters unless
+/// figures are extreme. The caller overwrites the line before it.
+pub fn progress_line(progress: &Progress) -> String {
+    let elapsed = format!("{:.1}", progress.elapsed_s);
+    let whereabouts = match (progress.total, progress.length_s) {
+        (Some(total), _) if total > 0 => {
+            let part = percent(done_part(progress.done, total));
+            format!("{elapsed} s, {part} of {}", whole(total))
+        }
+        (_, Some(length_s)) => format!("{elapsed} of {}", seconds(length_s)),
+        _ => format!("{elapsed} s"),
+    };
+    let mut line = format!("{} {whereabouts}  ", progress.phase);
+    line.push_str(&progress.rate_per_s.map_or_else(|| format!("{NONE}/s"), rate));
+    if progress.phase != Phase::Load {
+        let p99 = progress.response_p99_ns.map(|ns| time(ns as f64));
+        line.push_str(&format!("  p99 {}", or_none(p99)));
+    }
+    if let Some(living) = progress.living {
+        line.push_str(&format!("  {} open", whole(living)));
+    }
+    if let Some(waiting) = progress.oldest_due.filter(|waiting| *waiting >= BACKLOG_TOLD) {
+        line.push_str(&format!("  backlog {}", time(waiting.ns() as f64)));
+    }
+    if progress.unanswered > 0 {
+        line.push_str(&format!("  {} not answered", whole(progress.unanswered)));
+    }
+    line
+}
+
+/// The completed part in whole percent, never rounded up to the end.
+fn done_part(done: u64, total: u64) -> f64 {
+    (done as f64 / total as f64 * 100.0).floor().min(100.0) / 100.0
 }
 
 #[cfg(test)]

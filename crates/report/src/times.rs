@@ -225,9 +225,10 @@ fn footnotes(out: &mut TextLayout, rows: &[&TimesRow<'_>]) {
 
 /// Adds notes on cells that fall among what has no time: `what`.
 fn unanswered(out: &mut TextLayout, what: &str, shown: &[&Distribution]) {
-    let among = |it: &&&Distribution| it.missing.values().any(|why| *why == Missing::Unanswered);
+    let among =
+        shown.iter().filter(|it| it.missing.values().any(|why| *why == Missing::Unanswered));
     let (bounded, lost): (Vec<&Distribution>, Vec<&Distribution>) =
-        shown.iter().filter(among).partition(|it| it.at_least_ns.is_some());
+        among.partition(|it| it.at_least_ns.is_some());
     if let Some(lost) = lost.iter().map(|it| it.unanswered).max() {
         let count = whole(lost);
         labelled(out, UNBOUNDED, &format!("falls among {count} operations sent and not answered"));

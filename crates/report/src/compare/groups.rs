@@ -2,7 +2,7 @@
 //! what that means.
 
 use super::trial::{equal, rows, visible_words};
-use super::{rule_line, table};
+use super::{rule_line, table, trust_sentence};
 use crate::files::{escaped, table as markdown_table};
 use crate::layout::{TextLayout, labelled, unbroken, wrapped};
 use crate::number::counted;
@@ -69,11 +69,12 @@ fn to_the_minute(utc: &str, is_time: bool) -> String {
 
 /// What the answers mean, and what limits them.
 fn sentences(groups: &Groups) -> Vec<String> {
-    let mut sentences = vec![
+    let mut sentences: Vec<String> = trust_sentence(groups.unchecked).into_iter().collect();
+    sentences.push(
         "The ranges are by the scatter of the runs of each group, and hold together in 95 % of \
          comparisons."
             .to_owned(),
-    ];
+    );
     sentences.extend(one_after_the_other(groups));
     sentences.extend(equal(&groups.figures, groups.difference));
     let undecided = groups.figures.iter().filter(|it| it.finding == TrialFinding::Undecided);

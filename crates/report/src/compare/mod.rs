@@ -21,7 +21,7 @@ use crate::text::what;
 use memtide_record::compare::{
     Compared, Comparison, Difference, FigureRow, RecordPart, RuleOutcome, RuleResult, Value,
 };
-use memtide_record::{Record, Verdict};
+use memtide_record::{Record, Verdict, Warning, WarningRecord};
 
 /// A comparison for a terminal of `columns` columns, or for none; `records` are the compared
 /// records.
@@ -89,6 +89,12 @@ pub fn comparison_markdown(
     out
 }
 
+/// The warning that a run did not check certificates, if one of the runs has it.
+pub(crate) fn trust_sentence(is_unchecked: bool) -> Option<String> {
+    let warning = Warning::TlsUnchecked;
+    is_unchecked.then(|| format!("warning: {}; {}", warning.message(), warning.remedy()))
+}
+
 /// One line about a record: its name, version, load and verdict.
 pub(crate) fn about(compared: &Compared, record: &Record) -> String {
     let version = &record.machine.memtide_version;
@@ -97,7 +103,11 @@ pub(crate) fn about(compared: &Compared, record: &Record) -> String {
         Verdict::Within => "believable within the given bounds",
         Verdict::No => "not believable",
     };
-    format!("{}: memtide {version}, {}, {believable}", compared.name, what(record))
+    let trust = match record.warnings.iter().any(WarningRecord::is_about_trust) {
+        true => ", certificates not checked",
+        false => "",
+    };
+    format!("{}: memtide {version}, {}, {believable}{trust}", compared.name, what(record))
 }
 
 /// Sentence that says whether the figures measure the same thing.

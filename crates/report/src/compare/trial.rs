@@ -1,7 +1,7 @@
 //! A trial of two arms as text and as Markdown: a row for each pair as it ends, then what both arms
 //! measured, by how much they differ, and what that means.
 
-use super::{rule_line, table};
+use super::{rule_line, table, trust_sentence};
 use crate::figure::in_unit;
 use crate::files::{escaped, table as markdown_table};
 use crate::judgement::floor_words;
@@ -127,10 +127,11 @@ pub(crate) fn sentences(trial: &Trial) -> Vec<String> {
             format!("then {} failed", trial.failed.as_deref().unwrap_or("a run"))
         }
     };
-    let mut sentences = vec![format!(
+    let mut sentences: Vec<String> = trust_sentence(trial.unchecked).into_iter().collect();
+    sentences.push(format!(
         "{} counted; {end}. The ranges are by pairs, and hold together in 95 % of trials.",
         counted(counts as u64, "pair"),
-    )];
+    ));
     sentences.extend(trial.unlike.iter().map(|unlike| {
         format!(
             "memtide itself was not the same: {unlike}. Times may differ by that: say what it is \

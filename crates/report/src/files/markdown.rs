@@ -104,7 +104,7 @@ fn summary(record: &Record) -> String {
 }
 
 fn warnings(warnings: &[WarningRecord]) -> String {
-    let lines = warnings.iter().map(|warning| {
+    let lines = WarningRecord::in_order(warnings).into_iter().map(|warning| {
         format!("- **warning:** {}; {}\n", escaped(&warning.message), escaped(&warning.remedy))
     });
     let lines: String = lines.collect();

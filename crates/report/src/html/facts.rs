@@ -131,7 +131,7 @@ fn warnings(warnings: &[WarningRecord]) -> Markup {
         @if !warnings.is_empty() {
             h3 { "Warnings" }
             ul {
-                @for warning in warnings {
+                @for warning in WarningRecord::in_order(warnings) {
                     li { (unbroken(&warning.message)) "; " strong { (unbroken(&warning.remedy)) } }
                 }
             }

@@ -3,6 +3,7 @@
 use super::{EACH_SHOWN_MAX, Live, time_word, unanswered};
 use crate::number::{NONE, or_none, percent, rate, whole};
 use memtide_record::{AgentSecond, Interval, per_second};
+use std::cmp::Reverse;
 
 /// What [`rows`] says.
 pub(crate) const AGENT_COLUMNS: [&str; 9] =
@@ -31,8 +32,7 @@ impl Live {
         let mut shown: Vec<&LiveAgent> = self.agents.values().collect();
         let more = shown.len().saturating_sub(EACH_SHOWN_MAX);
         if more > 0 {
-            let p99 = |agent: &&LiveAgent| agent.last.response_ns_p99.unwrap_or(u64::MAX);
-            shown.sort_by_key(|agent| std::cmp::Reverse(p99(agent)));
+            shown.sort_by_key(|agent| Reverse(agent.last.response_ns_p99.unwrap_or(u64::MAX)));
             shown.truncate(EACH_SHOWN_MAX);
             shown.sort_by(|a, b| a.last.name.cmp(&b.last.name));
         }

@@ -1,7 +1,7 @@
 //! The goals of a run as they stand: the figure so far, and whether it meets the bound.
 
-use super::{Live, unanswered};
-use crate::number::{NONE, at_least};
+use super::{Live, LiveTimes, unanswered};
+use crate::number::{at_least, or_none};
 use memtide_base::choice::RateUnit;
 use memtide_metrics::{Quantile, quantile};
 use memtide_record::judge::figure_word;
@@ -33,10 +33,9 @@ impl AimNow {
             };
         }
         let figure = figure(goal.subject, live);
-        let word = |figure| figure_word(goal.subject, figure, unit);
         Self {
             goal: goal.to_string(),
-            figure: figure.map_or_else(|| NONE.to_owned(), word),
+            figure: or_none(figure.map(|figure| figure_word(goal.subject, figure, unit))),
             is_met: figure.map(|figure| goal.relation.holds(figure, goal.bound)),
         }
     }
@@ -55,22 +54,24 @@ impl AimNow {
 /// and others were not.
 fn mean_at_least_of(subject: Subject, live: &Live) -> Option<f64> {
     let Subject::Response { kind, measure: Measure::Mean } = subject else { return None };
-    let (times, above) = live.measured.get(&kind).filter(|(_, above)| *above > 0)?;
-    mean_at_least(times.moments(), *above, 0).filter(|_| times.count() > 0)
+    let LiveTimes { times, unanswered } = live.measured.get(&kind)?;
+    let is_cut = *unanswered > 0 && times.count() > 0;
+    mean_at_least(times.moments(), *unanswered, 0).filter(|_| is_cut)
 }
 
 fn figure(subject: Subject, live: &Live) -> Option<f64> {
     match subject {
         Subject::Response { kind, measure } => {
-            let (times, above) = live.measured.get(&kind)?;
+            let LiveTimes { times, unanswered } = live.measured.get(&kind)?;
             match measure {
-                Measure::Percentile(percent) => match quantile(times, *above, percent / 100.0) {
+                Measure::Percentile(percent) => match quantile(times, *unanswered, percent / 100.0)
+                {
                     Quantile::Known(ns) => Some(ns as f64),
                     Quantile::Unanswered => Some(f64::INFINITY),
                     Quantile::TooFew { .. } => None,
                 },
                 // What is not answered is longer than all that is.
-                _ if *above > 0 && (measure == Measure::Max || times.count() == 0) => {
+                _ if *unanswered > 0 && (measure == Measure::Max || times.count() == 0) => {
                     Some(f64::INFINITY)
                 }
                 Measure::Mean => times.moments().mean(),
@@ -90,6 +91,6 @@ fn figure(subject: Subject, live: &Live) -> Option<f64> {
             let is_known = all > 0 || live.counts.unacknowledged > 0;
             is_known.then(|| bad as f64 / all.max(1) as f64)
         }
-        Subject::StartSkew => None,
+        Subject::StartSkew | Subject::Figure(_) => None,
     }
 }

@@ -1,6 +1,7 @@
 //! How far the percentiles so far can be believed: the rules of a record, from what is known while
 //! the run is under way. A record has shorter slices and knows memtide's own share more exactly.
 
+use super::LiveTimes;
 use memtide_belief::grade::half_width;
 use memtide_belief::{Grade, Sample};
 use memtide_metrics::slices::coarse;
@@ -51,24 +52,16 @@ impl LiveGrades {
             }
         }
         if self.slices.len() == SLICES_MAX && self.in_last == 1 << self.doublings {
-            let pair = |pair: &[Slice]| {
-                let mut sum = pair[0].clone();
-                pair[1..].iter().for_each(|slice| sum.absorb(slice));
-                sum
-            };
-            self.slices = self.slices.chunks(2).map(pair).collect();
+            self.slices = self.slices.chunks(2).map(sum).collect();
             self.doublings += 1;
             self.in_last = 1 << self.doublings;
         }
     }
 
-    /// The grades of percentiles whose times are `whole` and of which `unanswered` rank above them;
-    /// empty until enough seconds are over.
-    pub(super) fn words(
-        &self,
-        whole: &Histogram<u64>,
-        unanswered: u64,
-    ) -> Vec<(&'static str, Grade)> {
+    /// The grades of percentiles of the whole load so far; empty until enough seconds are over.
+    pub(super) fn words(&self, all: &LiveTimes) -> Vec<(&'static str, Grade)> {
+        let LiveTimes { times: whole, unanswered } = all;
+        let unanswered = *unanswered;
         let sample = Sample { whole, unanswered, slices: &self.slices, rates: &[] };
         let ranks = sample.ranks(&GRADED.map(|(share, _)| share));
         let graded = GRADED.iter().zip(ranks).filter_map(|(&(share, name), ranks)| {
@@ -89,4 +82,10 @@ impl LiveGrades {
             _ => 0.0,
         }
     }
+}
+
+fn sum(slices: &[Slice]) -> Slice {
+    let mut sum = slices[0].clone();
+    slices[1..].iter().for_each(|slice| sum.absorb(slice));
+    sum
 }

@@ -50,9 +50,8 @@ pub struct Live {
     pub(crate) progress: Option<Progress>,
     /// The last seconds of the load.
     pub(crate) seconds: VecDeque<LiveSecond>,
-    /// Response times of the measured operations so far, by kind, and the number of those that rank
-    /// above them.
-    pub(crate) measured: BTreeMap<Kind, (Histogram<u64>, u64)>,
+    /// The measured operations so far, by kind.
+    pub(crate) measured: BTreeMap<Kind, LiveTimes>,
     grades: LiveGrades,
     /// Outcomes of the load so far, warm-up included.
     pub(crate) counts: SettledCounts,
@@ -75,6 +74,13 @@ pub struct Live {
     is_over: bool,
     finished: Option<Arc<str>>,
     version: u64,
+}
+
+/// Response times of operations, and the number of operations that rank above them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LiveTimes {
+    times: Histogram<u64>,
+    unanswered: u64,
 }
 
 /// What [`LiveStep::row`] says.
@@ -268,11 +274,14 @@ impl Live {
 
     /// The progress line; none if there is nothing to say.
     pub fn line(&self) -> Option<String> {
-        let said = || match (&self.step, self.progress.as_ref()?) {
-            (Some(step), progress) => Some(step_progress_line(step, progress)),
-            (None, progress) => Some(progress_line(progress)),
-        };
-        self.note.clone().or_else(said)
+        if self.note.is_some() {
+            return self.note.clone();
+        }
+        let progress = self.progress.as_ref()?;
+        Some(match &self.step {
+            Some(step) => step_progress_line(step, progress),
+            None => progress_line(progress),
+        })
     }
 
     /// The goals as they stand.
@@ -283,7 +292,7 @@ impl Live {
     /// The percentiles so far with their grades; empty until enough seconds are over.
     pub(crate) fn grades(&self) -> Vec<(&'static str, Grade)> {
         let measured = self.measured.get(&Kind::All);
-        measured.map_or_else(Vec::new, |(times, above)| self.grades.words(times, *above))
+        measured.map_or_else(Vec::new, |all| self.grades.words(all))
     }
 
     /// Whose share the times of the last second are; none before there is one.
@@ -304,11 +313,11 @@ impl Live {
     fn second(&mut self, second: &Interval) {
         self.counts = self.counts.plus(&second.counts);
         for (kind, times) in &second.response {
-            self.measured.entry(*kind).or_default().0.absorb(times);
+            self.measured.entry(*kind).or_default().times.absorb(times);
         }
         for (kind, unanswered) in &second.unanswered {
-            let above = &mut self.measured.entry(*kind).or_default().1;
-            *above = above.saturating_add(*unanswered);
+            let so_far = &mut self.measured.entry(*kind).or_default().unanswered;
+            *so_far = so_far.saturating_add(*unanswered);
         }
         self.agents_second(second);
         self.grades.add(second);
@@ -326,7 +335,6 @@ impl Live {
 
     fn step_over(&mut self, step: &Step) {
         let times = step.record.response.get(&Kind::All);
-        let of = |at| times.and_then(|times| times.percentile(at));
         use memtide_record::Percentile::{P50, P99};
         let unit = step.rate().unit;
         let over = LiveStep {
@@ -334,7 +342,7 @@ impl Live {
             role: step.role,
             rate: step.rate(),
             achieved: Rate::new(step.achieved_per_s, unit),
-            times: [of(P50), of(P99)],
+            times: [P50, P99].map(|at| times.and_then(|times| times.percentile(at))),
             goal: step_goal_word(step),
             is_doubted: step.doubt().is_some(),
             bracket: [step.low_per_s, step.high_per_s],

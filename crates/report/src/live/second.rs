@@ -33,10 +33,8 @@ pub(crate) struct LiveSecond {
     /// Operations answered in each cell of the heat map.
     pub(crate) heat: Vec<u32>,
     pub(crate) under_way: UnderWay,
-    /// Answers per second and 99th percentile of each kind.
-    pub(crate) kinds: BTreeMap<Kind, (f64, Option<u64>)>,
-    /// Answers per second, operations without a good answer, and open connections of each server.
-    pub(crate) servers: Vec<(f64, u64, Option<u64>)>,
+    kinds: BTreeMap<Kind, LiveKind>,
+    servers: Vec<LiveServer>,
     /// Reports of the servers by name.
     pub(crate) reports: BTreeMap<String, ServerReport>,
     /// The busiest worker's busy share, and the largest share without its CPU.
@@ -47,36 +45,44 @@ pub(crate) struct LiveSecond {
     pub(crate) host: Option<HostSecond>,
 }
 
+/// A kind of operation in a second of the load.
+#[derive(Clone, Debug)]
+struct LiveKind {
+    answered_per_s: f64,
+    /// 99th percentile of response times, in ns.
+    p99: Option<u64>,
+}
+
+/// A server in a second of the load.
+#[derive(Clone, Debug)]
+struct LiveServer {
+    answered_per_s: f64,
+    /// Operations without a good answer.
+    unanswered: u64,
+    connections_open: Option<u64>,
+}
+
 impl LiveSecond {
     /// The second that followed `before`, of a load at the rate `asked` if that does not change.
     pub(super) fn of(second: &Interval, before: Option<&Self>, asked: Option<f64>) -> Self {
-        let none = Histogram::new();
-        let all = |by: &BTreeMap<Kind, Histogram<u64>>, above: u64, share: f64| {
-            quantile(by.get(&Kind::All).unwrap_or(&none), above, share).known()
-        };
+        let Interval { counts, length, .. } = *second;
         let above = second.unanswered.get(&Kind::All).copied().unwrap_or(0);
-        let counts = second.counts;
-        let waits = |under_way: &UnderWay| Some(under_way.in_flight? + under_way.backlog?);
-        let then = before.map_or(Some(0), |before| waits(&before.under_way));
-        let due = waits(&second.under_way)
+        let then = before.map_or(Some(0), |before| waiting(&before.under_way));
+        let due = waiting(&second.under_way)
             .zip(then)
             .map(|(now, then)| (counts.settled + now).saturating_sub(then));
-        let rate = |count: u64| per_second(count, second.length);
-        let most = |value: fn(&memtide_record::WorkerSecond) -> Option<f64>| {
-            second.workers.iter().filter_map(value).reduce(f64::max)
-        };
         Self {
             start_s: second.start.as_s_f64(),
-            length_s: second.length.as_s_f64(),
-            due_per_s: asked.or_else(|| due.map(rate)),
-            answered_per_s: rate(counts.answered),
+            length_s: length.as_s_f64(),
+            due_per_s: asked.or_else(|| due.map(|due| per_second(due, length))),
+            answered_per_s: per_second(counts.answered, length),
             unanswered: unanswered(&counts),
             counts,
-            response: [0.5, 0.99, 0.999].map(|share| all(&second.response, above, share)),
-            service_p99: all(&second.service, 0, 0.99),
-            lag_p99: all(&second.lag, 0, 0.99),
+            response: [0.5, 0.99, 0.999].map(|share| of_all(&second.response, above, share)),
+            service_p99: of_all(&second.service, 0, 0.99),
+            lag_p99: of_all(&second.lag, 0, 0.99),
             service_max: second.service.get(&Kind::All).map(|times| times.moments().max),
-            heat: heat(second.response.get(&Kind::All).unwrap_or(&none)),
+            heat: second.response.get(&Kind::All).map_or_else(|| vec![0; HEAT_CELLS], heat),
             under_way: second.under_way,
             kinds: second
                 .response
@@ -84,18 +90,24 @@ impl LiveSecond {
                 .filter(|(kind, _)| **kind != Kind::All)
                 .map(|(kind, times)| {
                     let above = second.unanswered.get(kind).copied().unwrap_or(0);
-                    (*kind, (rate(times.count()), quantile(times, above, 0.99).known()))
+                    let answered_per_s = per_second(times.count(), length);
+                    let p99 = quantile(times, above, 0.99).known();
+                    (*kind, LiveKind { answered_per_s, p99 })
                 })
                 .collect(),
             servers: second
                 .servers
                 .iter()
                 .take(EACH_SHOWN_MAX)
-                .map(|of| (rate(of.counts.answered), unanswered(&of.counts), of.connections_open))
+                .map(|of| LiveServer {
+                    answered_per_s: per_second(of.counts.answered, length),
+                    unanswered: unanswered(&of.counts),
+                    connections_open: of.connections_open,
+                })
                 .collect(),
             reports: second.reports.clone(),
-            busy: most(|worker| worker.busy),
-            kept: most(|worker| worker.kept),
+            busy: second.workers.iter().filter_map(|worker| worker.busy).reduce(f64::max),
+            kept: second.workers.iter().filter_map(|worker| worker.kept).reduce(f64::max),
             workers: second.workers.iter().take(EACH_SHOWN_MAX).map(|of| of.busy).collect(),
             host: second.host.clone(),
         }
@@ -105,6 +117,17 @@ impl LiveSecond {
     pub(crate) fn end_s(&self) -> f64 {
         self.start_s + self.length_s
     }
+}
+
+/// A quantile of the times of all kinds, above which this number of operations rank.
+fn of_all(by: &BTreeMap<Kind, Histogram<u64>>, above: u64, share: f64) -> Option<u64> {
+    let none = Histogram::new();
+    quantile(by.get(&Kind::All).unwrap_or(&none), above, share).known()
+}
+
+/// Operations that are due and not over; none in a closed loop.
+fn waiting(under_way: &UnderWay) -> Option<u64> {
+    Some(under_way.in_flight? + under_way.backlog?)
 }
 
 /// The number of times in each cell of the heat map; times beyond it are in its first or last.
@@ -133,20 +156,23 @@ impl Live {
     pub(crate) fn kind_rows(&self) -> Vec<Vec<String>> {
         let kinds = self.last().into_iter().flat_map(|now| &now.kinds);
         kinds
-            .map(|(kind, (per_s, p99))| vec![kind.to_string(), rate(*per_s), time_word(*p99)])
+            .map(|(kind, of)| vec![kind.to_string(), rate(of.answered_per_s), time_word(of.p99)])
             .collect()
     }
 
     /// A row for each server in the last second, as memtide sees it.
     pub(crate) fn server_rows(&self) -> Vec<Vec<String>> {
-        let name = |number: usize| {
-            let server = self.plan.as_ref().and_then(|plan| plan.servers.get(number));
-            server.map_or_else(|| format!("server {number}"), |server| server.name.clone())
-        };
+        let plan = self.plan.as_ref();
         let servers = self.last().into_iter().flat_map(|now| now.servers.iter().enumerate());
         servers
-            .map(|(number, (per_s, bad, open))| {
-                vec![name(number), rate(*per_s), whole(*bad), or_none(open.map(whole))]
+            .map(|(number, of)| {
+                let planned = plan.and_then(|plan| plan.servers.get(number));
+                vec![
+                    planned.map_or_else(|| format!("server {number}"), |it| it.name.clone()),
+                    rate(of.answered_per_s),
+                    whole(of.unanswered),
+                    or_none(of.connections_open.map(whole)),
+                ]
             })
             .collect()
     }

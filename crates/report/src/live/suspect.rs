@@ -141,14 +141,13 @@ fn shortage(now: &LiveSecond) -> Option<String> {
 
 /// Why the second's times are memtide's or its machine's, if they are.
 fn own(live: &Live, now: &LiveSecond) -> Option<String> {
-    let of = |name: Option<&str>| name.map_or_else(String::new, |name| format!("agent {name}: "));
     if let Some(kept) = now.kept.filter(|kept| *kept > KEPT_MAX) {
         let share = percent(kept);
         let busy = now.host.as_ref().and_then(|host| Some((host.cpu_busy?, host.runnable?)));
         let around = busy.map_or_else(String::new, |(busy, ready)| {
             format!(" (CPUs {} busy, {ready} threads ready)", percent(busy))
         });
-        let whose = of(live.worst_agent(|agent| agent.kept));
+        let whose = whose(live.worst_agent(|agent| agent.kept));
         // The kernel counts stops by a quota as waits; another program makes its CPU busy.
         let busiest = now.host.as_ref().and_then(|host| host.cpu_busy_max);
         if busiest.is_some_and(|busiest| busiest < kept) {
@@ -162,7 +161,7 @@ fn own(live: &Live, now: &LiveSecond) -> Option<String> {
         ));
     }
     if let Some(busy) = now.busy.filter(|busy| *busy > BUSY_MAX) {
-        let whose = of(live.worst_agent(|agent| agent.busy));
+        let whose = whose(live.worst_agent(|agent| agent.busy));
         return Some(format!("{whose}a worker was busy for {} of the time", percent(busy)));
     }
     let stolen = now.host.as_ref().and_then(|host| host.stolen);
@@ -170,6 +169,11 @@ fn own(live: &Live, now: &LiveSecond) -> Option<String> {
         return Some(format!("the hypervisor took {} of its CPUs' time", percent(stolen)));
     }
     late_alone(now)
+}
+
+/// The agent to which a reason belongs, if there are agents.
+fn whose(agent: Option<&str>) -> String {
+    agent.map_or_else(String::new, |name| format!("agent {name}: "))
 }
 
 /// The median of the 99th percentiles of the seconds before the last.

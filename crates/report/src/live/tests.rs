@@ -137,7 +137,7 @@ fn memory_is_bounded() {
     let live = fed((0..1_000).map(|number| second(number, 100, 300_000, 5_000)));
     assert_eq!(live.seconds.len(), SHOWN_MAX);
     assert_eq!(live.counts.answered, 100_000);
-    assert_eq!(live.measured[&Kind::All].0.count(), 100_000);
+    assert_eq!(live.measured[&Kind::All].times.count(), 100_000);
     assert_eq!(live.version(), 1_000);
 }
 

@@ -231,9 +231,8 @@ fn foot(view: &View, area: Rect, out: &mut Buffer) {
 
 fn help(view: &View, area: Rect, out: &mut Buffer) {
     let (width, height) = (66.min(area.width), (HELP.len() as u16 + 2).min(area.height));
-    let middle = |most: u16, part: u16| (most - part) / 2;
-    let x = area.x + middle(area.width, width);
-    let y = area.y + middle(area.height, height);
+    let x = area.x + (area.width - width) / 2;
+    let y = area.y + (area.height - height) / 2;
     let inside = Rect { x, y, width, height };
     Clear.render(inside, out);
     let lines: Vec<Line<'_>> = HELP.iter().map(|line| Line::raw(*line)).collect();

@@ -10,6 +10,7 @@ use ratatui::style::{Color, Style};
 use ratatui::symbols::Marker;
 use ratatui::text::Line;
 use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType, Widget};
+use std::ops::Range;
 
 /// Characters of the heat map, the strongest last.
 const STRENGTHS: [&str; 5] = [" ", "·", "░", "▒", "█"];
@@ -23,25 +24,28 @@ pub(super) struct Curve<'a> {
     pub(super) value: &'a dyn Fn(&LiveSecond) -> Option<f64>,
 }
 
-/// Draws curves over the seconds that are shown. `word` words a figure; `least` is the least that
-/// the upright axis reaches. A logarithmic axis shows `log10` of the figures.
-pub(super) fn curves(
-    live: &Live,
-    (view, title): (&View, &str),
-    (word, least, is_log): (fn(f64) -> String, f64, bool),
-    all: &[Curve<'_>],
-    (area, out): (Rect, &mut Buffer),
-) {
-    let shown = last(live, usize::from(area.width.saturating_sub(SCALE)).saturating_mul(2));
-    let points = |curve: &Curve<'_>| -> Vec<(f64, f64)> {
-        let point = |second: &&LiveSecond| Some((second.end_s(), (curve.value)(second)?));
-        shown.iter().filter_map(point).collect()
-    };
-    let each = all.iter().map(|curve| (curve.name, curve.colour, points(curve)));
-    let from = shown.first().map_or(0.0, |second| second.start_s);
-    let until = shown.last().map_or(1.0, |second| second.end_s()).max(from + 1.0);
-    let x = ([from, until], (|s| format!("{s:.0} s")) as fn(f64) -> String);
-    plot((view, title), x, (word, least, is_log), &each.collect::<Vec<_>>(), (area, out));
+/// A plot without its lines.
+pub(super) struct Plot<'a> {
+    pub(super) title: &'a str,
+    /// Formats a figure of the upright axis.
+    pub(super) word: fn(f64) -> String,
+    /// The least that the upright axis reaches.
+    pub(super) least: f64,
+    /// True if the upright axis shows `log10` of the figures.
+    pub(super) is_log: bool,
+}
+
+/// The lower axis of a plot.
+struct Across {
+    ends: [f64; 2],
+    word: fn(f64) -> String,
+}
+
+/// A line to be drawn.
+struct Drawn<'a> {
+    name: &'a str,
+    colour: Color,
+    points: Vec<(f64, f64)>,
 }
 
 /// Percentiles of the steps that are over against their rates, and what is known of the answer.
@@ -49,59 +53,92 @@ pub(super) fn against_rate(live: &Live, view: &View, area: Rect, out: &mut Buffe
     let mut points: Vec<Point> = live.steps.iter().map(|step| step.point).collect();
     points.retain(|point| point.target.is_some());
     points.sort_by(|a, b| a.achieved.per_s.total_cmp(&b.achieved.per_s));
-    let line = |value: fn(&Point) -> Option<u64>| -> Vec<(f64, f64)> {
-        let place = |point: &Point| Some((point.achieved.per_s, value(point)? as f64));
-        points.iter().filter_map(place).collect()
-    };
-    let each = [
-        ("p99", Color::Yellow, line(|point| point.response_p99_ns)),
-        ("p50", Color::Green, line(|point| point.response_p50_ns)),
+    let p99 = by_rate(&points, |point| point.response_p99_ns);
+    let p50 = by_rate(&points, |point| point.response_p50_ns);
+    let lines = [
+        Drawn { name: "p99", colour: Color::Yellow, points: p99 },
+        Drawn { name: "p50", colour: Color::Green, points: p50 },
     ];
     let ends = [points.first(), points.last()].map(|end| end.map_or(0.0, |it| it.achieved.per_s));
-    let x = ([ends[0], ends[1].max(ends[0] + 1.0)], rate as fn(f64) -> String);
+    let across = Across { ends: [ends[0], ends[1].max(ends[0] + 1.0)], word: rate };
     let [low, high] = live.bracket().map(|end| or_none(end.map(rate)));
     let title = format!("response by achieved rate; the answer is between {low} and {high}");
-    plot((view, &title), x, (time, 1e4, true), &each, (area, out));
+    let plot = Plot { title: &title, word: time, least: 1e4, is_log: true };
+    plot.draw(&across, lines.into(), view, area, out);
 }
 
-/// A line to be drawn: its name, its colour and its points.
-type Drawn<'a> = (&'a str, Color, Vec<(f64, f64)>);
+/// A time of each point against its achieved rate.
+fn by_rate(points: &[Point], ns: fn(&Point) -> Option<u64>) -> Vec<(f64, f64)> {
+    points.iter().filter_map(|point| Some((point.achieved.per_s, ns(point)? as f64))).collect()
+}
 
-/// Draws lines of points over `x`, each with a name and a colour. A logarithmic axis shows `log10`
-/// of the figures.
-fn plot(
-    (view, title): (&View, &str),
-    ([from, until], x_word): ([f64; 2], fn(f64) -> String),
-    (word, least, is_log): (fn(f64) -> String, f64, bool),
-    all: &[Drawn<'_>],
-    (area, out): (Rect, &mut Buffer),
-) {
-    let scaled = |value: f64| if is_log { value.max(1.0).log10() } else { value };
-    let each: Vec<Vec<(f64, f64)>> =
-        all.iter().map(|(.., line)| line.iter().map(|(x, y)| (*x, scaled(*y))).collect()).collect();
-    let values = || each.iter().flatten().map(|(_, value)| *value);
-    let high = values().fold(scaled(least), f64::max);
-    let low = if is_log { values().fold(high, f64::min).floor() } else { 0.0 };
-    let high = if is_log { high.ceil().max(low + 1.0) } else { high * 1.05 };
-    let unscaled = |value: f64| word(if is_log { 10f64.powf(value) } else { value });
-    let datasets = all.iter().zip(&each).map(|((name, colour, _), points)| {
-        Dataset::default()
-            .name(*name)
-            .marker(Marker::Braille)
-            .graph_type(GraphType::Line)
-            .style(view.colour(*colour))
-            .data(points)
-    });
-    let end = |at: f64| Line::raw(x_word(at));
-    Chart::new(datasets.collect())
-        .block(Block::bordered().title(title))
-        .x_axis(Axis::default().bounds([from, until]).labels([end(from), end(until)]))
-        .y_axis(
-            Axis::default()
-                .bounds([low, high])
-                .labels([low, f64::midpoint(low, high), high].map(|at| Line::raw(unscaled(at)))),
-        )
-        .render(area, out);
+impl Plot<'_> {
+    /// Draws curves over the seconds that are shown.
+    pub(super) fn curves(
+        &self,
+        live: &Live,
+        all: &[Curve<'_>],
+        view: &View,
+        area: Rect,
+        out: &mut Buffer,
+    ) {
+        let shown = last(live, usize::from(area.width.saturating_sub(SCALE)).saturating_mul(2));
+        let lines = all.iter().map(|Curve { name, colour, value }| {
+            let points = shown.iter().filter_map(|second| Some((second.end_s(), value(second)?)));
+            Drawn { name, colour: *colour, points: points.collect() }
+        });
+        let from = shown.first().map_or(0.0, |second| second.start_s);
+        let until = shown.last().map_or(1.0, |second| second.end_s()).max(from + 1.0);
+        let across = Across { ends: [from, until], word: |s| format!("{s:.0} s") };
+        self.draw(&across, lines.collect(), view, area, out);
+    }
+
+    fn draw(
+        &self,
+        across: &Across,
+        mut lines: Vec<Drawn<'_>>,
+        view: &View,
+        area: Rect,
+        out: &mut Buffer,
+    ) {
+        lines.iter_mut().flat_map(|it| &mut it.points).for_each(|(_, y)| *y = self.scaled(*y));
+        let values: Vec<f64> =
+            lines.iter().flat_map(|line| &line.points).map(|(_, value)| *value).collect();
+        let high = values.iter().copied().fold(self.scaled(self.least), f64::max);
+        let (low, high) = match self.is_log {
+            true => {
+                let low = values.iter().copied().fold(high, f64::min).floor();
+                (low, high.ceil().max(low + 1.0))
+            }
+            false => (0.0, high * 1.05),
+        };
+        let datasets = lines.iter().map(|line| {
+            Dataset::default()
+                .name(line.name)
+                .marker(Marker::Braille)
+                .graph_type(GraphType::Line)
+                .style(view.colour(line.colour))
+                .data(&line.points)
+        });
+        let x = Axis::default().bounds(across.ends);
+        let y = Axis::default().bounds([low, high]);
+        let middle = f64::midpoint(low, high);
+        Chart::new(datasets.collect())
+            .block(Block::bordered().title(self.title))
+            .x_axis(x.labels(across.ends.map(|at| Line::raw((across.word)(at)))))
+            .y_axis(y.labels([low, middle, high].map(|at| Line::raw(self.label(at)))))
+            .render(area, out);
+    }
+
+    /// Where `value` is on the upright axis.
+    fn scaled(&self, value: f64) -> f64 {
+        if self.is_log { value.max(1.0).log10() } else { value }
+    }
+
+    /// The label at a place of the upright axis.
+    fn label(&self, at: f64) -> String {
+        (self.word)(if self.is_log { 10f64.powf(at) } else { at })
+    }
 }
 
 /// The last `most` seconds.
@@ -134,15 +171,17 @@ pub(super) fn heat(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
             out.set_string(inside.x, y, time(heat_edge(cells.start)), Style::new());
         }
         for (column, second) in shown.iter().enumerate() {
-            let sum = |cells: std::ops::Range<usize>| -> u64 {
-                second.heat.get(cells).into_iter().flatten().map(|n| u64::from(*n)).sum()
-            };
-            let (here, all) = (sum(cells.clone()), sum(0..HEAT_CELLS));
+            let (here, all) = (held(second, cells.clone()), held(second, 0..HEAT_CELLS));
             let (character, colour) = strength(here, all);
             let x = inside.x + SCALE + u16::try_from(column).unwrap_or(u16::MAX);
             out.set_string(x, y, character, view.colour(colour));
         }
     }
+}
+
+/// Operations in these cells of a second.
+fn held(second: &LiveSecond, cells: Range<usize>) -> u64 {
+    second.heat.get(cells).into_iter().flatten().map(|count| u64::from(*count)).sum()
 }
 
 /// The character and the colour of a cell that holds `here` of a second's `all` operations.

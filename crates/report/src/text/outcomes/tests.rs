@@ -1,5 +1,7 @@
-//! The report of a run with connection churn, compared with files.
+//! The report of a run with connection churn, compared with files; sentences on outages and on
+//! verified values.
 
+use super::*;
 use crate::fixture;
 use crate::fixture::expect;
 use memtide_scenario::Kind;
@@ -43,4 +45,41 @@ fn connecting_over_tls_is_divided() {
         let line = text.lines().find(|line| line.starts_with(row));
         assert!(line.is_some_and(|line| line.contains(p50)), "{row}: {text}");
     }
+}
+
+#[test]
+fn it_says_when_a_server_was_away_and_for_how_long() {
+    let away = |from, until| Outage { from_unix_ms: from, until_unix_ms: until };
+    let mut server = ServerRecord {
+        name: "a:1".to_owned(),
+        reconnects: Reconnects {
+            lost: 3,
+            reconnected: 2,
+            disconnected_ns: 3_000_000_000,
+            disconnected_ns_max: 2_000_000_000,
+        },
+        outages: vec![away(900, Some(2_900)), away(9_000, None)],
+        ..ServerRecord::default()
+    };
+    assert_eq!(
+        recovery(&server, 1_000.0),
+        "a:1: 2 of 3 lost connections reopened, after 1.5 s on average and 2 s at most; gone \
+         from −100 ms to 1.9 s (2 s), from 8 s to the end"
+    );
+    server.reconnects = Reconnects { lost: 1, ..Reconnects::default() };
+    server.outages = vec![away(1_000, Some(1_001)); 10];
+    let text = recovery(&server, 0.0);
+    assert!(text.starts_with("a:1: 0 of 1 lost connections reopened; gone from 1 s"), "{text}");
+    assert!(text.ends_with(" and 2 more"), "{text}");
+}
+
+#[test]
+fn wrong_values_are_named_by_what_is_wrong_with_them() {
+    let mut found = VerificationCounts { checked: 12_000, ok: 12_000, ..Default::default() };
+    assert_eq!(verified(&found), "12 000 values, all correct");
+    found = VerificationCounts { ok: 11_996, corrupt: 3, stale: 1, ..found };
+    assert_eq!(verified(&found), "12 000 values, wrong: 3 corrupt, 1 stale");
+    found = VerificationCounts { ok: 12_000, verify_misses: 7, ..Default::default() };
+    found.checked = 12_000;
+    assert_eq!(verified(&found), "12 000 values, all correct; 7 more were not returned");
 }
