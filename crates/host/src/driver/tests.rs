@@ -18,6 +18,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
+use std::time::Duration;
 
 /// A completion without borrowed bytes.
 #[derive(Debug, PartialEq, Eq)]
@@ -142,6 +143,7 @@ for_every_driver! {
     an_address_that_is_refused_hears_nothing,
     a_unix_socket_that_is_not_there_is_named_so,
     what_the_socket_does_not_take_is_kept_and_sent_in_order,
+    a_message_waits_for_the_rest_of_the_one_before_whatever_was_sent_between,
     large_values_arrive_byte_for_byte_at_a_slow_reader,
     slices_of_several_connections_do_not_mix,
     a_message_of_many_slices_is_sent_whole,
@@ -285,7 +287,7 @@ fn a_wait_does_not_end_because_the_server_reads<D: Make>() {
     }
     let reader = thread::spawn(move || {
         for _ in 0..READS {
-            thread::sleep(std::time::Duration::from_millis(5));
+            thread::sleep(Duration::from_millis(5));
             for server in &mut servers {
                 server.read_exact(&mut [0]).expect("it arrives");
             }
@@ -395,6 +397,39 @@ fn what_the_socket_does_not_take_is_kept_and_sent_in_order<D: Make>() {
     server.read_exact(&mut after).expect("it arrives");
     server.write_all(b"heard").expect("it is sent");
     assert_eq!(next(&mut driver), (0, Heard::Received(b"heard".to_vec())));
+}
+
+/// Messages to another connection came between two of one connection. The first found its socket
+/// full, and the second was sent before its rest, in the middle of a line.
+fn a_message_waits_for_the_rest_of_the_one_before_whatever_was_sent_between<D: Make>() {
+    let mut driver = D::make(Wait::Sleep, 2, None);
+    let (listener, address) = listener();
+    SockRef::from(&listener).set_recv_buffer_size(4_096).expect("it can be set");
+    let sockets = SocketOptions { send_buffer_bytes: Some(4_096), ..SocketOptions::default() };
+    driver.connect(ConnectionId(0), &address, None, sockets);
+    let (mut server, _) = listener.accept().expect("a client connects");
+    assert_eq!(next(&mut driver), (0, Heard::Connected));
+    let _other = open(&mut driver, 1);
+    let (first, second) = (pool(200 * 1024), b"second");
+    send(&mut driver, 0, &first);
+    send(&mut driver, 1, b"between");
+    assert_eq!(send(&mut driver, 0, second), Submitted::Pending, "the socket is full");
+    // Once all that has arrived is read, it has room.
+    let mut got = vec![0; first.len() + second.len()];
+    let mut early = 0;
+    server.set_read_timeout(Some(Duration::from_millis(20))).expect("it can be set");
+    while let Ok(bytes) = server.read(&mut got[early..]) {
+        early += bytes;
+    }
+    server.set_read_timeout(None).expect("it can be set");
+    driver.wait(Instant::ZERO).expect("waiting works");
+    let reader = thread::spawn(move || {
+        server.read_exact(&mut got[early..]).expect("it arrives");
+        got
+    });
+    assert_eq!(next(&mut driver), (0, Heard::Writable));
+    let got = reader.join().expect("everything arrives");
+    assert!(got == [&first[..], second].concat(), "it is in another order than it was sent");
 }
 
 /// Bytes in which all runs of 4 bytes differ from each other.

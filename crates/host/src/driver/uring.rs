@@ -462,6 +462,10 @@ impl Driver for UringDriver {
             // Of two pieces, the second could be sent although the first was not, and two datagrams
             // must not become one.
             self.send_gathered();
+            // A rest of the first is still to be sent if the socket was full.
+            if let Some(submitted) = self.peers.hold(id, message) {
+                return submitted;
+            }
         }
         let fits = self.pieces.len() < GATHERED_MAX && self.gathered.len() < GATHERED_BYTES_MAX;
         debug_assert!(fits || self.failure.is_some(), "too much is gathered");
