@@ -82,19 +82,11 @@ pub enum MergeError {
 impl MergeError {
     /// The error as a sentence without its full stop; `name` turns a record's number into its name.
     pub fn message(&self, name: impl Fn(usize) -> String) -> String {
-        let both = |records: &[usize; 2]| match records {
-            [a, b] if a == b => name(*a),
-            [a, b] => format!("{} and {}", name(*a), name(*b)),
-        };
-        let word = |word: &Option<String>| match word {
-            Some(word) => format!("'{word}'"),
-            None => "not given".to_owned(),
-        };
         match self {
             Self::Mixed { records } => format!(
                 "{} cannot be merged: one is a share of a run and one is a whole run; merge the \
                  shares of one run alone",
-                both(records)
+                both(records, &name)
             ),
             Self::TwoLoads { record } => format!(
                 "{} cannot be merged: it contains the master's own load beside the agents' load; \
@@ -104,14 +96,14 @@ impl MergeError {
             Self::Unlike { records, field, words: [a, b] } => format!(
                 "{} are not shares of one run: {field} is {} in one and {} in the other; merge \
                  shares that were started with the same flags",
-                both(records),
-                word(a),
-                word(b)
+                both(records, &name),
+                quoted(a),
+                quoted(b)
             ),
             Self::Overlap { records, lanes: [first, last] } => format!(
                 "{} both contain lanes {first} to {last} of the run, which would count twice; \
                  leave one of them out",
-                both(records)
+                both(records, &name)
             ),
             Self::Damaged { record, why } => format!(
                 "{} contradicts itself: {why}; merge records as they were written",
@@ -120,14 +112,14 @@ impl MergeError {
             Self::Scenarios { records, field, words: [a, b] } => format!(
                 "{} have different scenarios: {field} is {} in one and {} in the other; merge runs \
                  of one scenario, or add --force",
-                both(records),
-                word(a),
-                word(b)
+                both(records, &name),
+                quoted(a),
+                quoted(b)
             ),
             Self::Loops { records } => format!(
                 "{} cannot be merged: one is an open loop and one a closed loop, whose times are \
                  not comparable; merge records of one kind of loop",
-                both(records)
+                both(records, &name)
             ),
             Self::Twice { records } => match records {
                 [a, b] if a == b => {
@@ -138,7 +130,7 @@ impl MergeError {
                 }
                 _ => format!(
                     "the same run is in {} and would count twice; leave one of them out",
-                    both(records)
+                    both(records, &name)
                 ),
             },
             Self::TooMany { shards } => format!(
@@ -147,6 +139,25 @@ impl MergeError {
             ),
         }
     }
+}
+
+/// The names of two records.
+fn both(records: &[usize; 2], name: impl Fn(usize) -> String) -> String {
+    match records {
+        [a, b] if a == b => name(*a),
+        [a, b] => format!("{} and {}", name(*a), name(*b)),
+    }
+}
+
+fn quoted(word: &Option<String>) -> String {
+    word.as_ref().map_or_else(|| "not given".to_owned(), |word| format!("'{word}'"))
+}
+
+/// A shard, and the number of the record that contained it.
+#[derive(Clone)]
+pub(super) struct NumberedShard {
+    pub(super) record: usize,
+    pub(super) shard: ShardRecord,
 }
 
 /// Checks that the figures of a record add up.
@@ -207,10 +218,8 @@ fn plausible_lanes(shard: &ShardRecord) -> Result<(), String> {
             share.number, share.of, lanes.count, lanes.first, lanes.total
         ));
     }
-    let agent = share.agent.as_ref();
-    let is_name =
-        |name: &str| (1..=NAME_MAX).contains(&name.len()) && !name.chars().any(char::is_control);
-    if agent.is_some_and(|agent| !is_name(&agent.name)) {
+    let name = share.agent.as_ref().map_or("unnamed", |agent| &agent.name);
+    if !(1..=NAME_MAX).contains(&name.len()) || name.chars().any(char::is_control) {
         return Err(format!(
             "the name of its agent is not 1 to {NAME_MAX} bytes without control characters"
         ));
@@ -223,25 +232,25 @@ pub(super) fn lanes(shard: &ShardRecord) -> Lanes {
     shard.lanes.unwrap_or_default()
 }
 
-/// Checks that two shards, each with the number of its record, belong together; `scenarios` are
-/// theirs, in words.
+/// Checks that two shards belong together; `scenarios` are theirs, in words.
 pub(super) fn alike(
-    shards: [(usize, &ShardRecord); 2],
+    shards: [&NumberedShard; 2],
     scenarios: [&Map<String, Value>; 2],
     allowed: Scenarios,
 ) -> Result<(), MergeError> {
-    let [(one, a), (other, b)] = shards;
+    let [a, b] = shards.map(|of| &of.shard);
     if let (Some(_), Some(_)) = (&a.share, &b.share) {
         return alike_shares(shards, scenarios);
     }
-    let records = [one, other];
+    let records = shards.map(|of| of.record);
     if a.plan.loop_kind != b.plan.loop_kind {
         return Err(MergeError::Loops { records });
     }
     // Each run may have its own servers, but a run with an embedded server measured something else.
     let own_servers = scenarios.iter().all(|words| servers(words).next().is_some());
-    let is_free = |name: &str| FREE.contains(&name) || (name == SERVER && own_servers);
-    match difference(scenarios, is_free).filter(|_| allowed == Scenarios::Same) {
+    let different =
+        difference(scenarios, |name| FREE.contains(&name) || (name == SERVER && own_servers));
+    match different.filter(|_| allowed == Scenarios::Same) {
         Some((field, words)) => Err(MergeError::Scenarios { records, field, words }),
         None => Ok(()),
     }
@@ -249,61 +258,62 @@ pub(super) fn alike(
 
 /// Checks that two shares belong to one run.
 fn alike_shares(
-    [(one, a), (other, b)]: [(usize, &ShardRecord); 2],
+    shards: [&NumberedShard; 2],
     scenarios: [&Map<String, Value>; 2],
 ) -> Result<(), MergeError> {
-    let shares = [a, b].map(|shard| shard.share.clone().unwrap_or_default());
+    let shares = shards.map(|of| of.shard.share.clone().unwrap_or_default());
     let digests = shares.each_ref().map(|share| Some(share.scenario_digest.clone()));
-    let counts = [0, 1].map(|at| (shares[at].of, lanes([a, b][at]).total));
+    let counts = [0, 1].map(|at: usize| (shares[at].of, lanes(&shards[at].shard).total));
     let (field, words) = if digests[0] != digests[1] {
         let different = difference(scenarios, |name| NOT_HASHED.contains(&name));
         different.unwrap_or_else(|| ("the digest".to_owned(), digests))
     } else if counts[0] != counts[1] {
-        let word = |(of, lanes)| Some(format!("{of} with {lanes} lanes"));
-        ("the number of shares".to_owned(), counts.map(word))
+        let words = counts.map(|(of, lanes)| Some(format!("{of} with {lanes} lanes")));
+        ("the number of shares".to_owned(), words)
     } else {
         return Ok(());
     };
-    Err(MergeError::Unlike { records: [one, other], field, words })
+    Err(MergeError::Unlike { records: shards.map(|of| of.record), field, words })
 }
 
 /// The shards in order, without the numbers of their records, if no run is there twice and no lane
 /// in two shares.
-pub(super) fn in_order(
-    mut shards: Vec<(usize, ShardRecord)>,
-) -> Result<Vec<ShardRecord>, MergeError> {
-    shards.sort_by(|(_, a), (_, b)| order(a, b));
+pub(super) fn in_order(mut shards: Vec<NumberedShard>) -> Result<Vec<ShardRecord>, MergeError> {
+    shards.sort_by(|a, b| order(&a.shard, &b.shard));
     for pair in shards.windows(2) {
-        if pair[0].1 == pair[1].1 {
-            let (a, b) = (pair[0].0, pair[1].0);
+        if pair[0].shard == pair[1].shard {
+            let (a, b) = (pair[0].record, pair[1].record);
             return Err(MergeError::Twice { records: [a.min(b), a.max(b)] });
         }
     }
-    let is_share = |(_, shard): &&(usize, ShardRecord)| shard.share.is_some() && shard.has_run();
-    let ran: Vec<&(usize, ShardRecord)> = shards.iter().filter(is_share).collect();
+    let ran = shards.iter().filter(|of| of.shard.share.is_some() && of.shard.has_run());
+    let ran: Vec<&NumberedShard> = ran.collect();
     for pair in ran.windows(2) {
-        let (a, b) = (lanes(&pair[0].1), lanes(&pair[1].1));
+        let (a, b) = (lanes(&pair[0].shard), lanes(&pair[1].shard));
         if a.first + a.count > b.first {
-            let records = [pair[0].0, pair[1].0];
+            let records = [pair[0].record, pair[1].record];
             let last = (a.first + a.count).min(b.first + b.count) - 1;
             return Err(MergeError::Overlap { records, lanes: [b.first, last] });
         }
     }
-    let there: u32 = ran.iter().map(|(_, shard)| lanes(shard).count).sum();
+    let there: u32 = ran.iter().map(|of| lanes(&of.shard).count).sum();
     assert!(there <= LANES_MAX, "shares that overlap or have too many lanes are errors");
-    Ok(shards.into_iter().map(|(_, shard)| shard).collect())
+    Ok(shards.into_iter().map(|of| of.shard).collect())
 }
 
 /// The order of shards: shares by their lanes, whole runs by the beginning of their windows.
 /// Further keys only make the order total.
 fn order(a: &ShardRecord, b: &ShardRecord) -> Ordering {
-    let key = |shard: &ShardRecord| {
-        let lanes = shard.share.as_ref().map(|_| lanes(shard));
-        let place = lanes.map(|lanes| (lanes.first, !shard.has_run(), lanes.count));
-        (place, shard.window_start_unix_ns, shard.started_unix_ms)
-    };
-    let text = |shard: &ShardRecord| serde_json::to_string(shard).ok();
-    key(a).cmp(&key(b)).then_with(|| text(a).cmp(&text(b)))
+    place(a).cmp(&place(b)).then_with(|| {
+        let [a, b] = [a, b].map(|shard| serde_json::to_string(shard).ok());
+        a.cmp(&b)
+    })
+}
+
+fn place(shard: &ShardRecord) -> impl Ord {
+    let lanes = shard.share.as_ref().map(|_| lanes(shard));
+    let lanes = lanes.map(|lanes| (lanes.first, !shard.has_run(), lanes.count));
+    (lanes, shard.window_start_unix_ns, shard.started_unix_ms)
 }
 
 /// The first field in which two scenarios differ, unless it is free to, and its words in each.

@@ -22,18 +22,18 @@ impl<'a> Windows<'a> {
     /// The windows of `shards`, which are shares of one run or else whole runs.
     pub(super) fn of(shards: &[&'a ShardRecord], are_shares: bool) -> Self {
         let measured = shards.iter().filter_map(|shard| Some((*shard, time_of_day(shard)?)));
-        let measured: Vec<(&ShardRecord, i128)> = measured.collect();
-        let at = |starts: Vec<i128>| Self::at(measured.iter().map(|(shard, _)| *shard).zip(starts));
-        let by_day = at(measured.iter().map(|(_, start)| *start).collect());
+        let (shards, by_day): (Vec<&ShardRecord>, Vec<i128>) = measured.unzip();
+        let by_day = Self::at(&shards, by_day);
         if !are_shares {
             return by_day;
         }
-        let shards: Vec<&ShardRecord> = measured.iter().map(|(shard, _)| *shard).collect();
-        let (starts, by, error_max_ns, why) = match starts(&shards) {
-            Ok((starts, by, error, why)) => (starts, by, Some(error), why),
-            Err(why) => (vec![0; shards.len()], AlignedBy::Unknown, None, why),
-        };
-        let mut this = at(starts);
+        let Starts { each, by, error_max_ns, why } = starts(&shards).unwrap_or_else(|why| Starts {
+            each: vec![0; shards.len()],
+            by: AlignedBy::Unknown,
+            error_max_ns: None,
+            why,
+        });
+        let mut this = Self::at(&shards, each);
         // Inexact times of day still tell hours from seconds.
         if by == AlignedBy::Unknown && by_day.common.is_none() {
             this.common = None;
@@ -43,11 +43,11 @@ impl<'a> Windows<'a> {
         this
     }
 
-    fn at(starts: impl Iterator<Item = (&'a ShardRecord, i128)>) -> Self {
-        let window = |(shard, start): (&'a ShardRecord, i128)| {
-            (shard, start..start + i128::from(shard.window_ns))
-        };
-        let each: Vec<_> = starts.map(window).collect();
+    fn at(shards: &[&'a ShardRecord], starts: Vec<i128>) -> Self {
+        let each = shards.iter().zip(starts);
+        let each: Vec<_> = each
+            .map(|(shard, start)| (*shard, start..start + i128::from(shard.window_ns)))
+            .collect();
         let start = each.iter().map(|(_, window)| window.start).max();
         let end = each.iter().map(|(_, window)| window.end).min();
         let common = start.zip(end).map(|(start, end)| start..end);
@@ -104,10 +104,10 @@ impl<'a> Windows<'a> {
 
     /// Arrival of the last answer to any shard, in seconds after the first beginning.
     pub(super) fn answered_until_s(&self) -> Option<f64> {
-        let until = |(shard, offset): (&ShardRecord, u64)| {
+        let each = self.offsets().filter_map(|(shard, offset)| {
             Some(Span::from_ns(offset).as_s_f64() + shard.answered_until_s?)
-        };
-        self.offsets().filter_map(until).reduce(f64::max)
+        });
+        each.reduce(f64::max)
     }
 
     /// The rates of all shards together, which `sent` these operations.
@@ -120,11 +120,12 @@ impl<'a> Windows<'a> {
         };
         // Rates in different units have no sum.
         let unit = PlanRecord::common_unit(self.each.iter().map(|(shard, _)| &shard.plan));
-        let target = |shard: &ShardRecord| shard.target().filter(|rate| rate.unit == unit);
+        let target_per_s =
+            self.total(|shard| Some(shard.target().filter(|rate| rate.unit == unit)?.per_s));
         let keys_per_s = self.total(|shard| shard.rate.keys_per_s);
         let answered_per_s = self.total(|shard| shard.rate.answered_per_s);
         RateRecord {
-            target_per_s: self.total(|shard| Some(target(shard)?.per_s)),
+            target_per_s,
             keys_per_s: keys_per_s.filter(|_| !rate.achieved_per_s.is_nan()),
             answered_per_s: answered_per_s.filter(|_| !rate.achieved_per_s.is_nan()),
             ..rate
@@ -135,18 +136,13 @@ impl<'a> Windows<'a> {
     /// the union of their windows. None if a shard has none.
     pub(super) fn total(&self, of: impl Fn(&ShardRecord) -> Option<f64>) -> Option<f64> {
         let each = self.each.iter().filter(|(shard, _)| shard.window_ns > 0);
-        let sum = |weight: fn(&ShardRecord) -> f64| {
-            let mut each = each.map(|(shard, _)| Some(of(shard)? * weight(shard)));
-            let first = each.next()??;
-            each.try_fold(first, |sum, next| Some(sum + next?))
-        };
-        match self.alignment {
-            Some(_) => sum(|_| 1.0),
-            None => {
-                let count = sum(|shard| Span::from_ns(shard.window_ns).as_s_f64())?;
-                Some(count / self.union().as_s_f64())
-            }
-        }
+        let mut each = each.map(|(shard, _)| match self.alignment {
+            Some(_) => of(shard),
+            None => Some(of(shard)? * Span::from_ns(shard.window_ns).as_s_f64()),
+        });
+        let first = each.next()??;
+        let sum = each.try_fold(first, |sum, next| Some(sum + next?))?;
+        Some(if self.alignment.is_some() { sum } else { sum / self.union().as_s_f64() })
     }
 
     /// Rate of all shares together, in operations per second: each share's slices that lie wholly
@@ -156,8 +152,10 @@ impl<'a> Windows<'a> {
         let common = self.common.as_ref()?;
         let within: Option<Vec<f64>> =
             self.each.iter().map(|(shard, window)| within(shard, window, common)).collect();
-        let means = || self.each.iter().map(|(shard, _)| mean(shard)).collect();
-        Some(within.unwrap_or_else(means).iter().sum())
+        Some(match within {
+            Some(rates) => rates.iter().sum(),
+            None => self.each.iter().map(|(shard, _)| mean(shard)).sum(),
+        })
     }
 }
 
@@ -219,9 +217,22 @@ fn time_of_day(shard: &ShardRecord) -> Option<i128> {
     i128::try_from(shard.window_start_unix_ns?.0).ok()
 }
 
-/// Beginnings of the shares' windows with the clock, their largest error and how they are known; or
-/// why they are unknown.
-type Starts = Result<(Vec<i128>, AlignedBy, u64, String), String>;
+/// Beginnings of the shares' windows.
+struct Starts {
+    each: Vec<i128>,
+    /// The clock by which they are known.
+    by: AlignedBy,
+    /// Largest error of their distances; none if it is unknown.
+    error_max_ns: Option<u64>,
+    /// How they are known, or why they are not.
+    why: String,
+}
+
+impl Starts {
+    fn known(each: Vec<i128>, by: AlignedBy, error_max_ns: u64, why: &str) -> Self {
+        Self { each, by, error_max_ns: Some(error_max_ns), why: why.to_owned() }
+    }
+}
 
 /// Largest error of the distance between two instants, given the error of each.
 fn bound(mut errors: Vec<u64>) -> u64 {
@@ -237,7 +248,7 @@ fn by_master(measured: &[&ShardRecord]) -> Option<Starts> {
         each.collect::<Option<Vec<_>>>()?.into_iter().unzip();
     // A single window has no distance to another.
     let bound = if errors.len() > 1 { bound(errors) } else { 0 };
-    Some(Ok((starts, AlignedBy::Reference, bound, "by the master's clock".to_owned())))
+    Some(Starts::known(starts, AlignedBy::Reference, bound, "by the master's clock"))
 }
 
 /// Beginnings of the windows, by the shares' positions.
@@ -245,19 +256,19 @@ fn by_master(measured: &[&ShardRecord]) -> Option<Starts> {
 /// Cause: The clocks of shares on several machines cannot be compared.
 ///
 /// To do: Synchronise the machines' clocks (chrony, ntpd or PTP), or go without the start skew.
-fn starts(measured: &[&ShardRecord]) -> Starts {
+fn starts(measured: &[&ShardRecord]) -> Result<Starts, String> {
     if measured.is_empty() {
         return Err("nothing was measured".to_owned());
     }
     if let Some(starts) = by_master(measured) {
-        return starts;
+        return Ok(starts);
     }
     let by_clock = measured.iter().map(|shard| monotonic(shard.clock.as_ref()));
     if let Some(all) = by_clock.collect::<Option<Vec<_>>>()
         && all.iter().all(|(domain, _)| *domain == all[0].0)
     {
         let starts = all.iter().map(|(_, start)| *start).collect();
-        return Ok((starts, AlignedBy::Monotonic, 0, "by one monotonic clock".to_owned()));
+        return Ok(Starts::known(starts, AlignedBy::Monotonic, 0, "by one monotonic clock"));
     }
     let mut errors: Vec<u64> = Vec::new();
     for shard in measured {
@@ -278,8 +289,8 @@ fn starts(measured: &[&ShardRecord]) -> Starts {
     }
     consistent(measured)?;
     let starts = measured.iter().filter_map(|shard| time_of_day(shard)).collect();
-    let why = "by synchronised times of day".to_owned();
-    Ok((starts, AlignedBy::TimeOfDay, bound(errors), why))
+    let why = "by synchronised times of day";
+    Ok(Starts::known(starts, AlignedBy::TimeOfDay, bound(errors), why))
 }
 
 /// Checks that shares with one monotonic clock also agree on the time of day.
@@ -308,14 +319,14 @@ fn consistent(measured: &[&ShardRecord]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shard::of_share;
+    use crate::shard_of_share;
     use memtide_record::{Record, ShareRows};
 
     #[test]
     fn slices_count_that_lie_wholly_in_the_common_time_up_to_its_ends() {
         const SECOND: i128 = 1_000_000_000;
         let rows = ShareRows { width_ns: Some(SECOND as u64), ended: vec![10, 20, 60], sent: 90 };
-        let shard = ShardRecord { rows: Some(rows), ..of_share(&Record::default()) };
+        let shard = ShardRecord { rows: Some(rows), ..shard_of_share(&Record::default()) };
         let rate = |from: i128, to: i128| within(&shard, &(0..3 * SECOND), &(from..to));
         assert_eq!(rate(0, 3 * SECOND), Some(30.0));
         assert_eq!(rate(SECOND, 3 * SECOND), Some(40.0));

@@ -16,14 +16,14 @@ type Figures = BTreeMap<String, Figure>;
 /// Sort key for the age of a server's figures: its own time in seconds, which a restart does not
 /// reset, counters that only grow, then the figures themselves.
 fn progress(figures: &Figures) -> (i64, i64, i64, String) {
-    let whole = |name| match figures.get(name) {
+    let names = ["time", "total_connections", "cmd_get", "cmd_set", "cmd_touch"];
+    let [time, connections, gets, sets, touches] = names.map(|name| match figures.get(name) {
         Some(Figure::Whole(number)) => *number,
         _ => 0,
-    };
-    let commands = ["cmd_get", "cmd_set", "cmd_touch"].map(whole);
-    let commands = commands.iter().fold(0i64, |sum, count| sum.saturating_add(*count));
+    });
+    let commands = gets.saturating_add(sets).saturating_add(touches);
     let text = serde_json::to_string(figures).unwrap_or_default();
-    (whole("time"), whole("total_connections"), commands, text)
+    (time, connections, commands, text)
 }
 
 /// The counters of the servers of whole runs. Other clients may have used these servers between the
@@ -110,8 +110,9 @@ pub(super) fn agreement(record: &Record, ran: &[&ShardRecord]) -> Agreement {
     }
     let ServerCounters { before, after, expected, .. } = &record.server;
     let Some(expected) = expected else {
-        let of = |shard: &&&ShardRecord| shard.share.as_ref().is_some_and(|s| s.number == 0);
-        let checks = ran.iter().find(of).into_iter().flat_map(|of| &of.believable.checks);
+        let mut ran = ran.iter();
+        let first = ran.find(|shard| shard.share.as_ref().is_some_and(|share| share.number == 0));
+        let checks = first.into_iter().flat_map(|shard| &shard.believable.checks);
         let own = checks.into_iter().find(|check| check.code == CheckKind::ServerCounters);
         let why =
             own.map_or("no share contains the counts to compare with", |check| &check.message);

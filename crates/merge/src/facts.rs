@@ -27,14 +27,14 @@ pub(super) fn plan(
     let are_shares = windows.alignment.is_some();
     let together = are_shares || windows.are_one_load();
     let join: fn(u32, u32) -> u32 = if together { u32::saturating_add } else { Ord::max };
-    let plans = || known.iter().map(|shard| &shard.plan);
-    let sum = |of: fn(&PlanRecord) -> u32| plans().map(of).fold(0, join);
-    let unit = PlanRecord::common_unit(plans());
+    let plans: Vec<&PlanRecord> = known.iter().map(|shard| &shard.plan).collect();
+    let unit = PlanRecord::common_unit(plans.iter().copied());
+    let clients = plans.iter().map(|plan| plan.clients);
     let joined = PlanRecord {
-        clients: plans().map(|plan| plan.clients).reduce(|a, b| Some(join(a?, b?))).flatten(),
+        clients: clients.reduce(|a, b| Some(join(a?, b?))).flatten(),
         servers: servers(all),
-        workers: sum(|plan| plan.workers),
-        connections: sum(|plan| plan.connections),
+        workers: plans.iter().map(|plan| plan.workers).fold(0, join),
+        connections: plans.iter().map(|plan| plan.connections).fold(0, join),
         rate_unit: all[0].plan.rate_unit.clone().filter(|_| unit == RateUnit::Keys),
         decided: agreed(all, |shard| &shard.plan.decided),
         why: BTreeMap::new(),
@@ -43,19 +43,19 @@ pub(super) fn plan(
     if are_shares {
         return PlanRecord {
             cpus: Vec::new(),
-            wait: same(plans().map(|plan| &plan.wait)).cloned().unwrap_or_default(),
-            io: same(plans().map(|plan| &plan.io)).cloned().unwrap_or_default(),
+            wait: same(plans.iter().map(|plan| &plan.wait)).cloned().unwrap_or_default(),
+            io: same(plans.iter().map(|plan| &plan.io)).cloned().unwrap_or_default(),
             ..joined
         };
     }
     // Rates in different units have no sum.
-    let rates = plans().map(|plan| plan.rate_per_s.filter(|_| plan.unit() == unit));
+    let rates = plans.iter().map(|plan| plan.rate_per_s.filter(|_| plan.unit() == unit));
     PlanRecord {
-        embedded: plans().any(|plan| plan.embedded),
+        embedded: plans.iter().any(|plan| plan.embedded),
         rate_per_s: rates.reduce(|a, b| join_rates(together, a?, b?)).flatten(),
-        ops_max: total(plans().map(|plan| plan.ops_max)),
+        ops_max: total(plans.iter().map(|plan| plan.ops_max)),
         churn: churn(known, together),
-        cpus: plans().flat_map(|plan| plan.cpus.clone()).collect(),
+        cpus: plans.iter().flat_map(|plan| plan.cpus.clone()).collect(),
         ..joined
     }
 }
@@ -82,15 +82,14 @@ fn join_rates(together: bool, a: f64, b: f64) -> Option<f64> {
 
 /// The plan of connection churn, if all shards have one.
 fn churn(shards: &[&ShardRecord], together: bool) -> Option<ChurnPlanRecord> {
-    let plans = || shards.iter().map(|shard| shard.plan.churn.as_ref());
-    let first = plans().collect::<Option<Vec<_>>>()?.first().copied()?.clone();
-    let each = || plans().flatten();
+    let plans: Option<Vec<&ChurnPlanRecord>> =
+        shards.iter().map(|shard| shard.plan.churn.as_ref()).collect();
+    let plans = plans?;
+    let first = plans.first().copied()?.clone();
+    let rates = plans.iter().map(|plan| plan.connection_rate_per_s);
     Some(ChurnPlanRecord {
-        connection_rate_per_s: each()
-            .map(|plan| plan.connection_rate_per_s)
-            .reduce(|a, b| join_rates(together, a?, b?))
-            .flatten(),
-        connections_total: total(each().map(|plan| plan.connections_total)),
+        connection_rate_per_s: rates.reduce(|a, b| join_rates(together, a?, b?)).flatten(),
+        connections_total: total(plans.iter().map(|plan| plan.connections_total)),
         ..first
     })
 }
@@ -114,29 +113,31 @@ fn servers(shards: &[&ShardRecord]) -> Vec<PlannedServer> {
 
 /// The machines as one: different words are listed, different numbers are left out.
 pub(super) fn machine(shards: &[&ShardRecord]) -> MachineRecord {
-    let machines = || shards.iter().map(|shard| &shard.machine);
-    let words = |of: fn(&MachineRecord) -> Option<&str>| {
-        let mut words: Vec<&str> = machines().filter_map(of).collect();
-        words.sort_unstable();
-        words.dedup();
-        words.join(", ")
-    };
+    let machines: Vec<&MachineRecord> = shards.iter().map(|shard| &shard.machine).collect();
     let first = &shards[0].machine;
-    let model = words(|machine| machine.cpu_model.as_deref());
+    let model = words(&machines, |machine| machine.cpu_model.as_deref());
     MachineRecord {
-        os: words(|machine| Some(&machine.os)),
-        kernel: words(|machine| Some(&machine.kernel)),
-        architecture: words(|machine| Some(&machine.architecture)),
+        os: words(&machines, |machine| Some(&machine.os)),
+        kernel: words(&machines, |machine| Some(&machine.kernel)),
+        architecture: words(&machines, |machine| Some(&machine.architecture)),
         // No machine has 0 CPUs, so 0 cannot be mistaken for a figure.
-        cpus: same(machines().map(|machine| machine.cpus)).unwrap_or(0),
-        cpus_allowed: same(machines().map(|machine| machine.cpus_allowed)).unwrap_or(0),
-        cpu_quota: same(machines().map(|machine| machine.cpu_quota)).and(first.cpu_quota),
-        clock_source: Some(words(|machine| machine.clock_source.as_deref()))
+        cpus: same(machines.iter().map(|machine| machine.cpus)).unwrap_or(0),
+        cpus_allowed: same(machines.iter().map(|machine| machine.cpus_allowed)).unwrap_or(0),
+        cpu_quota: same(machines.iter().map(|machine| machine.cpu_quota)).and(first.cpu_quota),
+        clock_source: Some(words(&machines, |machine| machine.clock_source.as_deref()))
             .filter(|source| !source.is_empty()),
         cpu_model: Some(model).filter(|model| !model.is_empty()),
-        memory_bytes: same(machines().map(|machine| machine.memory_bytes)).flatten(),
-        memtide_version: words(|machine| Some(&machine.memtide_version)),
+        memory_bytes: same(machines.iter().map(|machine| machine.memory_bytes)).flatten(),
+        memtide_version: words(&machines, |machine| Some(&machine.memtide_version)),
     }
+}
+
+/// The different words that machines have, as a list.
+fn words(machines: &[&MachineRecord], of: fn(&MachineRecord) -> Option<&str>) -> String {
+    let mut words: Vec<&str> = machines.iter().filter_map(|machine| of(machine)).collect();
+    words.sort_unstable();
+    words.dedup();
+    words.join(", ")
 }
 
 /// The common value, if all are equal.
@@ -148,33 +149,32 @@ fn same<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
 /// CPU load of the machines: the mean over all their CPUs, the idlest and the busiest CPU, and the
 /// idlest and the busiest second of any machine.
 pub(super) fn machine_cpu(shards: &[&ShardRecord]) -> Option<MachineCpu> {
-    let known = || {
-        let with_cpus = |shard: &&ShardRecord| {
-            Some((shard.machine_cpu.clone()?, f64::from(shard.machine.cpus.max(1))))
-        };
-        shards.iter().filter_map(with_cpus)
-    };
-    let cpus: f64 = known().map(|(_, cpus)| cpus).sum();
+    let known = shards.iter().filter_map(|shard| {
+        Some((shard.machine_cpu.as_ref()?, f64::from(shard.machine.cpus.max(1))))
+    });
+    let known: Vec<(&MachineCpu, f64)> = known.collect();
+    let each = || known.iter().map(|(busy, _)| *busy);
+    let cpus: f64 = known.iter().map(|(_, cpus)| cpus).sum();
     (cpus > 0.0).then(|| MachineCpu {
-        avg: known().map(|(busy, cpus)| busy.avg * cpus).sum::<f64>() / cpus,
-        min: known().map(|(busy, _)| busy.min).fold(f64::INFINITY, f64::min),
-        max: known().map(|(busy, _)| busy.max).fold(0.0, f64::max),
-        least_of_1s: known().filter_map(|(busy, _)| busy.least_of_1s).reduce(f64::min),
-        most_of_1s: known().filter_map(|(busy, _)| busy.most_of_1s).reduce(f64::max),
-        stolen: stolen(known()),
-        beside: known().filter_map(|(busy, _)| busy.beside).max_by(|a, b| {
+        avg: known.iter().map(|(busy, cpus)| busy.avg * cpus).sum::<f64>() / cpus,
+        min: each().map(|busy| busy.min).fold(f64::INFINITY, f64::min),
+        max: each().map(|busy| busy.max).fold(0.0, f64::max),
+        least_of_1s: each().filter_map(|busy| busy.least_of_1s).reduce(f64::min),
+        most_of_1s: each().filter_map(|busy| busy.most_of_1s).reduce(f64::max),
+        stolen: stolen(&known),
+        beside: each().filter_map(|busy| busy.beside.clone()).max_by(|a, b| {
             (a.cpus, &a.name, a.id).partial_cmp(&(b.cpus, &b.name, b.id)).unwrap_or(Ordering::Equal)
         }),
-        throttled: known().filter_map(|(busy, _)| busy.throttled).reduce(f64::max),
-        server: known().filter_map(|(busy, _)| busy.server).max_by(|a, b| {
+        throttled: each().filter_map(|busy| busy.throttled).reduce(f64::max),
+        server: each().filter_map(|busy| busy.server.clone()).max_by(|a, b| {
             (a.waited, &a.name).partial_cmp(&(b.waited, &b.name)).unwrap_or(Ordering::Equal)
         }),
     })
 }
 
 /// Mean CPU time withheld by the hypervisor, over all CPUs of the machines that report it.
-fn stolen(known: impl Iterator<Item = (MachineCpu, f64)>) -> Option<f64> {
-    let said = known.filter_map(|(busy, cpus)| Some((busy.stolen? * cpus, cpus)));
+fn stolen(known: &[(&MachineCpu, f64)]) -> Option<f64> {
+    let said = known.iter().filter_map(|(busy, cpus)| Some((busy.stolen? * cpus, cpus)));
     let (stolen, cpus) =
         said.fold((0.0, 0.0), |sum, (stolen, cpus)| (sum.0 + stolen, sum.1 + cpus));
     (cpus > 0.0).then(|| stolen / cpus)

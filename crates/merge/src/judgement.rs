@@ -1,13 +1,14 @@
 //! Merges the shards' checks and warnings: a failure of any shard is a failure of the whole.
 //!
-//! Checks are not made again; only warnings that more operations can cure are.
+//! Checks are not made again; only warnings that more operations can cure are. A load that a master
+//! made beside its agents is combined with theirs here: only the master's was measured.
 
 use super::agree::{self, of_different_servers};
 use super::{counters, missing};
 use memtide_base::Span;
 use memtide_record::{
     AgentRecord, Believable, Check, CheckKind, CheckResult, LateCause, Means, MissingRecord,
-    Percentile, Record, ShardRecord, ShareRecord, Verdict, Warning, WarningRecord,
+    Percentile, Reason, Record, ShardRecord, ShareRecord, Verdict, Warning, WarningRecord,
 };
 use std::collections::BTreeSet;
 
@@ -79,16 +80,18 @@ fn worst(code: CheckKind, shards: &[&ShardRecord], missing: Option<&MissingRecor
             check.map(|check| (at, check))
         })
         .collect();
-    let of = |result| all.iter().filter(move |(_, check)| check.result == result);
     let result = [CheckResult::Failed, CheckResult::Passed, CheckResult::Skipped]
         .into_iter()
-        .find(|&result| of(result).next().is_some())
+        .find(|result| all.iter().any(|(_, check)| check.result == *result))
         .expect("a code is one of some check");
-    let (at, check) = of(result)
+    let of_result = all.into_iter().filter(|(_, check)| check.result == result);
+    let of_result: Vec<(usize, &Check)> = of_result.collect();
+    let (at, check) = of_result
+        .iter()
         .copied()
         .reduce(|worst, next| if excess(next.1) > excess(worst.1) { next } else { worst })
         .expect("some check has this result");
-    let (count, message) = (of(result).count(), &check.message);
+    let (count, message) = (of_result.len(), &check.message);
     let (noun, name) = name(shards, at);
     let total = total(shards);
     let missing = missing.map_or(String::new(), |missing| {
@@ -133,8 +136,10 @@ fn total(shards: &[&ShardRecord]) -> usize {
 
 /// The first shard's warning of this code, with the number of shards that have one.
 fn once(code: &str, shards: &[&ShardRecord]) -> Option<WarningRecord> {
-    let of = |shard: &&ShardRecord| shard.warnings.iter().find(|it| it.code == code).cloned();
-    let mut all = shards.iter().enumerate().filter_map(|(at, shard)| Some((at, of(shard)?)));
+    let mut all = shards
+        .iter()
+        .enumerate()
+        .filter_map(|(at, shard)| Some((at, shard.warnings.iter().find(|it| it.code == code)?)));
     let (at, first) = all.next()?;
     let (total, (noun, name)) = (total(shards), name(shards, at));
     let who = match all.count() {
@@ -143,7 +148,7 @@ fn once(code: &str, shards: &[&ShardRecord]) -> Option<WarningRecord> {
         0 => format!("{name} of {total}"),
         others => format!("{} of {total} {noun}s, such as {name}", others + 1),
     };
-    Some(WarningRecord { message: format!("{who}: {}", first.message), ..first })
+    Some(WarningRecord { message: format!("{who}: {}", first.message), ..first.clone() })
 }
 
 /// The judged figure as a part of its bound; above 1 it is beyond.
@@ -178,12 +183,12 @@ fn warnings(shards: &[&ShardRecord], record: &Record) -> Vec<WarningRecord> {
     let mut warnings: Vec<WarningRecord> = Vec::new();
     for warning in shards.iter().flat_map(|shard| &shard.warnings) {
         let told = if warning.code == late { once(late, shards) } else { Some(warning.clone()) };
-        let is_new = |told: &WarningRecord| {
-            let is_of_run = [imprecise.code(), overloaded.code()].contains(&told.code.as_str());
-            let is_curable = curable.contains(&told.code.as_str()) || is_run && is_of_run;
-            !is_curable && !warnings.contains(told)
-        };
-        warnings.extend(told.filter(is_new));
+        let Some(told) = told else { continue };
+        let is_of_run = [imprecise.code(), overloaded.code()].contains(&told.code.as_str());
+        let is_curable = curable.contains(&told.code.as_str()) || is_run && is_of_run;
+        if !is_curable && !warnings.contains(&told) {
+            warnings.push(told);
+        }
     }
     let mut of_merged = Warning::of_response(&record.response);
     of_merged.extend(is_run.then(|| record.imprecise()).into_iter().flatten());
@@ -196,4 +201,44 @@ fn warnings(shards: &[&ShardRecord], record: &Record) -> Vec<WarningRecord> {
     let means = Means::of(record);
     warnings.extend(of_merged.iter().map(|warning| warning.to_record(&means)));
     warnings
+}
+
+/// The record of the agents' load, with `own`, which their master measured at the same time. Goals
+/// are judged by `own`, and the servers' counters by both together. A bad verdict on one applies to
+/// both.
+pub fn beside(mut record: Record, mut own: Record) -> Record {
+    counters::absorb(&mut record.server, &own.server);
+    let shards = std::mem::take(&mut record.shards);
+    let ran: Vec<&ShardRecord> = shards.iter().filter(|shard| shard.has_run()).collect();
+    let checks = std::mem::take(&mut record.believable.checks);
+    conclude(&mut record, &ran, checks);
+    record.shards = shards;
+    own.share = None;
+    compared_elsewhere(&mut own);
+    let ours = &mut record.believable;
+    ours.verdict = ours.verdict.max(own.believable.verdict);
+    for reason in &own.believable.reasons {
+        let message = format!("the master's own load: {}", reason.message);
+        ours.reasons.push(Reason { message, ..reason.clone() });
+    }
+    record.goals.clone_from(&own.goals);
+    for goal in &mut record.goals {
+        goal.why.insert_str(0, "the master's own load: ");
+    }
+    record.partial |= own.partial;
+    if record.exit == 0 {
+        record.exit = own.exit;
+    }
+    record.own = Some(Box::new(own));
+    record
+}
+
+/// Marks the comparison of the servers' counters as made elsewhere: they count all operations.
+fn compared_elsewhere(own: &mut Record) {
+    own.warnings.retain(|it| !counters::JUDGED_ANEW.contains(&it.code.as_str()));
+    let code = CheckKind::ServerCounters;
+    if let Some(check) = own.believable.checks.iter_mut().find(|check| check.code == code) {
+        let message = "they are compared together with the agents' load".to_owned();
+        *check = Check { result: CheckResult::Skipped, message, ..check.clone() };
+    }
 }

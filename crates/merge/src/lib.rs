@@ -8,26 +8,26 @@
 //! run only down it.
 #![forbid(unsafe_code)]
 
-mod own;
 mod judgement;
 mod facts;
 mod missing;
 mod agree;
 mod shares;
-mod shard;
 mod counters;
 mod seconds;
 mod rows;
 mod clocks;
 mod sum;
 
+use agree::NumberedShard;
 use clocks::Windows;
-use memtide_record::{ClientRecord, EndedBy, Record, ShardRecord, Slicing, Wide};
+use memtide_record::{ClientRecord, EndedBy, Record, ServerCounters, ShardRecord, Slicing, Wide};
+use memtide_scenario::Kind;
 use shares::Shares;
 use sum::Sums;
 
 pub use agree::MergeError;
-pub use own::beside;
+pub use judgement::beside;
 pub use sum::check_histograms;
 
 /// Largest number of whole runs in one record, which keeps the rows of each. Shares of one run are
@@ -49,8 +49,7 @@ pub enum Scenarios {
 pub struct Merging {
     scenarios: Scenarios,
     sums: Sums,
-    /// The shards, each with the number of the record that contained it.
-    shards: Vec<(usize, ShardRecord)>,
+    shards: Vec<NumberedShard>,
     /// What shares of one run add up beside the sums; none for whole runs, whose shards keep it.
     shares: Option<Shares>,
     /// The record of whole runs that was added alone: it stays as it is.
@@ -89,8 +88,8 @@ impl Merging {
         agree::conserves(&record).map_err(damaged)?;
         self.sums.absorb(&record).map_err(damaged)?;
         let new = match record.shards.as_slice() {
-            [] if is_share => vec![shard::of_share(&record)],
-            [] => vec![shard::of_run(&record)],
+            [] if is_share => vec![shard_of_share(&record)],
+            [] => vec![shard_of_run(&record)],
             parts => parts.to_vec(),
         };
         let total = self.shards.len() + new.len();
@@ -99,15 +98,16 @@ impl Merging {
         }
         for shard in new {
             agree::plausible(&shard, is_share).map_err(damaged)?;
-            if let Some((one, first)) = self.shards.first() {
+            let new = NumberedShard { record: at, shard };
+            if let Some(first) = self.shards.first() {
                 let words = match &self.shares {
                     Some(shares) => [&shares.scenario, &record.scenario],
                     None if is_share => [&record.scenario; 2],
-                    None => [&first.scenario, &shard.scenario],
+                    None => [&first.shard.scenario, &new.shard.scenario],
                 };
-                agree::alike([(*one, first), (at, &shard)], words, self.scenarios)?;
+                agree::alike([first, &new], words, self.scenarios)?;
             }
-            self.shards.push((at, shard));
+            self.shards.push(new);
         }
         if is_share {
             let shares = self.shares.get_or_insert_with(|| Shares::new(&record));
@@ -151,6 +151,54 @@ pub fn merge(records: &[Record], scenarios: Scenarios) -> Result<Record, MergeEr
     let mut merging = Merging::new(scenarios);
     records.iter().try_for_each(|record| merging.add(record.clone()))?;
     merging.finish()
+}
+
+/// The shard made from the record of a whole run.
+fn shard_of_run(record: &Record) -> ShardRecord {
+    let lag = record.lag.get(&Kind::All);
+    let is_of_agent = record.share.as_ref().is_some_and(|share| share.agent.is_some());
+    ShardRecord {
+        window_start_unix_ns: record.window_start_unix_ns,
+        window_ns: record.window_ns,
+        answered_until_s: record.answered_until_s,
+        started_unix_ms: record.started_unix_ms,
+        ended_unix_ms: record.ended_unix_ms,
+        partial: record.partial,
+        ended_by: record.ended_by,
+        aborted: record.aborted.clone(),
+        rate: record.rate.clone(),
+        churn_target_per_s: record.churn.as_ref().and_then(|churn| churn.target_per_s),
+        believable: record.believable.clone(),
+        warnings: record.warnings.clone(),
+        client: record.client.clone(),
+        machine_cpu: record.machine_cpu.clone(),
+        machine: record.machine.clone(),
+        scenario: record.scenario.clone(),
+        tags: record.tags.clone(),
+        plan: record.plan.clone(),
+        lanes: record.lanes,
+        share: record.share.clone(),
+        clock: record.clock.clone(),
+        planned: record.planned,
+        lag_p99_ns: lag.filter(|_| is_of_agent).and_then(|lag| lag.p99_ns),
+        rows: None,
+        server: record.server.clone(),
+        intervals: record.intervals.clone(),
+        slices: record.slices.clone(),
+        seconds: record.seconds.clone(),
+    }
+}
+
+/// The shard made from a share, whose rows, counters and words the merged record has.
+fn shard_of_share(record: &Record) -> ShardRecord {
+    let mut shard = shard_of_run(record);
+    shard.rows = Some(rows::of_share(record));
+    shard.scenario.clear();
+    shard.server = ServerCounters::default();
+    (shard.intervals, shard.slices, shard.seconds) = (Vec::new(), Vec::new(), Vec::new());
+    shard.plan.why.clear();
+    shard.plan.decided.clear();
+    shard
 }
 
 /// The record of `shards`, which are in order, with the sums over them.
@@ -232,12 +280,11 @@ const fn worse(a: EndedBy, b: EndedBy) -> EndedBy {
 
 /// CPU time and memory of all processes; memory is that of the largest process.
 fn client(ran: &[&ShardRecord]) -> ClientRecord {
-    let clients = || ran.iter().map(|shard| &shard.client);
     ClientRecord {
-        cpu_user_s: clients().map(|client| client.cpu_user_s).sum(),
-        cpu_system_s: clients().map(|client| client.cpu_system_s).sum(),
-        rss_max_bytes: clients().filter_map(|client| client.rss_max_bytes).max(),
-        worker_busy: clients().flat_map(|client| client.worker_busy.clone()).collect(),
+        cpu_user_s: ran.iter().map(|shard| shard.client.cpu_user_s).sum(),
+        cpu_system_s: ran.iter().map(|shard| shard.client.cpu_system_s).sum(),
+        rss_max_bytes: ran.iter().filter_map(|shard| shard.client.rss_max_bytes).max(),
+        worker_busy: ran.iter().flat_map(|shard| shard.client.worker_busy.clone()).collect(),
         ..ClientRecord::default()
     }
 }

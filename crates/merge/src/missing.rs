@@ -6,7 +6,6 @@ use memtide_base::Span;
 use memtide_base::choice::RateUnit;
 use memtide_record::{
     Check, CheckKind, CheckResult, EndedBy, MissingRecord, Phases, PlanRecord, ShardRecord,
-    ShareRecord,
 };
 use std::collections::BTreeSet;
 
@@ -34,9 +33,9 @@ pub(super) fn of(
     if gone.is_empty() {
         return None;
     }
-    let numbers = |share: &ShareRecord| share.number..share.number + share.units;
+    let shares = ran.iter().filter_map(|shard| shard.share.as_ref());
     let there: BTreeSet<u32> =
-        ran.iter().filter_map(|shard| shard.share.as_ref()).flat_map(numbers).collect();
+        shares.flat_map(|share| share.number..share.number + share.units).collect();
     Some(MissingRecord {
         shares: (0..of).filter(|number| !there.contains(number)).collect(),
         lanes_total,
@@ -58,12 +57,12 @@ fn count(lanes: &[[u32; 2]]) -> u32 {
 
 /// Operations that the schedules of `gone` lanes called for in the measured window.
 fn unreported(ran: &[&ShardRecord], gone: u32, phases: &Phases) -> Option<u64> {
-    let is_counted_out = |shard: &&ShardRecord| {
+    let are_counted_out = ran.iter().all(|shard| {
         shard.ended_by == EndedBy::Operations && !shard.partial && shard.planned.is_some()
-    };
+    });
     let left = remaining(&ran.first()?.plan, phases);
     match left {
-        Some(_) if ran.iter().all(is_counted_out) => left,
+        Some(_) if are_counted_out => left,
         _ => Some(expected(ran, gone, phases)?.min(left.unwrap_or(u64::MAX))),
     }
 }
@@ -89,12 +88,11 @@ fn expected(ran: &[&ShardRecord], gone: u32, phases: &Phases) -> Option<u64> {
     let (gone, there) = (f64::from(gone), ran.iter().map(|shard| f64::from(lanes(shard).count)));
     let expected = if plan.unit() == RateUnit::Keys {
         // The target counts keys: the lanes that ran tell how many operations these make.
-        let part = |shard: &&ShardRecord| match is_complete {
-            true => 1.0,
-            false => shard.window_ns as f64 / longest.max(1) as f64,
-        };
-        let lanes: f64 = there.zip(ran).map(|(lanes, shard)| lanes * part(shard)).sum();
-        planned as f64 * gone / lanes
+        let there = there.zip(ran).map(|(lanes, shard)| match is_complete {
+            true => lanes,
+            false => lanes * (shard.window_ns as f64 / longest.max(1) as f64),
+        });
+        planned as f64 * gone / there.sum::<f64>()
     } else {
         let targets = ran.iter().map(|shard| shard.target());
         let target = targets.reduce(|a, b| Some(a? + b?)).flatten()?;
@@ -134,18 +132,6 @@ const NAMED_MAX: usize = 8;
 /// To do: Merge the records of all shares, or repeat the run.
 fn sentence(missing: &MissingRecord, shards: &[&ShardRecord], part: f64) -> String {
     let of = shards[0].share.as_ref().map_or(0, |share| share.of);
-    let ranges = |all: &[[u32; 2]]| {
-        let word = |&[first, last]: &[u32; 2]| match first == last {
-            true => first.to_string(),
-            false => format!("{first}-{last}"),
-        };
-        let named: Vec<String> = all.iter().take(NAMED_MAX).map(word).collect();
-        let more = match all.len().saturating_sub(NAMED_MAX) {
-            0 => String::new(),
-            more => format!(" and {more} more ranges"),
-        };
-        format!("{}{more}", named.join(", "))
-    };
     let percent = 100.0 * part;
     let numbers: BTreeSet<u32> = missing.shares.iter().copied().collect();
     let mut text = format!(
@@ -167,6 +153,19 @@ fn sentence(missing: &MissingRecord, shards: &[&ShardRecord], part: f64) -> Stri
         }
     }
     text
+}
+
+/// The first of these ranges, and the number of the others.
+fn ranges(all: &[[u32; 2]]) -> String {
+    let named = all.iter().take(NAMED_MAX).map(|[first, last]| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    });
+    let named = named.collect::<Vec<_>>().join(", ");
+    match all.len().saturating_sub(NAMED_MAX) {
+        0 => named,
+        more => format!("{named} and {more} more ranges"),
+    }
 }
 
 /// Joins numbers into ranges, each from its first to its last.

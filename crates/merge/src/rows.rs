@@ -39,8 +39,9 @@ impl Rows {
     /// Each row with its number and its beginning.
     fn each(&self) -> impl Iterator<Item = (u64, Span, &Row)> {
         let width_ns = self.width_ns.unwrap_or(0);
-        let start = move |number: u64| Span::from_ns(number.saturating_mul(width_ns));
-        self.rows.iter().map(move |(&number, row)| (number, start(number), row))
+        self.rows.iter().map(move |(&number, row)| {
+            (number, Span::from_ns(number.saturating_mul(width_ns)), row)
+        })
     }
 }
 
@@ -106,13 +107,12 @@ pub(super) fn check(shard: &ShardRecord) -> Result<(), String> {
 
 /// The intervals and slices of all whole runs together.
 pub(super) fn over_time(windows: &Windows<'_>) -> (Vec<IntervalRecord>, Vec<SliceRecord>) {
-    let shards = || windows.offsets();
     // Rows of a requested width may be more than usual; gaps between shards may need as many again.
-    let longest = shards().map(|(shard, _)| shard.intervals.len()).max().unwrap_or(0);
+    let longest = windows.offsets().map(|(shard, _)| shard.intervals.len()).max().unwrap_or(0);
     let rows_max = if longest > ROWS_MAX { longest.saturating_mul(2) } else { ROWS_MAX };
     let mut intervals = Aligned::of(windows, |shard| &shard.intervals, rows_max);
     let slices = Aligned::of(windows, |shard| &shard.slices, SLICES_MAX);
-    let are_alike = shards().all(|(shard, _)| {
+    let are_alike = windows.offsets().all(|(shard, _)| {
         let intervals = shard.intervals.iter().map(Dated::extent_ns);
         intervals.eq(shard.slices.iter().map(Dated::extent_ns))
     });
@@ -130,7 +130,7 @@ struct Aligned {
 }
 
 /// Stretches of time by the number of their shard.
-type Stretches = BTreeMap<usize, Range<u64>>;
+pub(super) type Stretches = BTreeMap<usize, Range<u64>>;
 
 impl Aligned {
     /// The rows `of` all shards. Merged rows are as wide as the widest, and wider until `rows_max`
@@ -152,8 +152,9 @@ impl Aligned {
         for (shard, (record, offset_ns)) in windows.offsets().enumerate() {
             for row in read(of(record)) {
                 let (extent, row) = row.expect("shards with damaged rows were refused");
-                let at = |ns: u64| offset_ns.saturating_add(ns);
-                let stretch = at(extent.start)..at(extent.end);
+                let [start, end] =
+                    [extent.start, extent.end].map(|ns| offset_ns.saturating_add(ns));
+                let stretch = start..end;
                 let number = sums.add(&stretch, &row);
                 extend(when.entry(number).or_default(), shard, stretch);
             }
@@ -164,13 +165,15 @@ impl Aligned {
     /// Each row as a record, with the time that its rows stand for, and an empty row for each gap.
     fn seal<T>(&self, of: Recorded<T>) -> Vec<T> {
         let mut gaps = Gaps::new(self.sums.width_ns.unwrap_or(0));
-        let seal = |(number, start, row): (u64, Span, &Row)| {
-            let none = Stretches::new();
+        let none = Stretches::new();
+        let mut records = Vec::new();
+        for (number, start, row) in self.sums.each() {
             let when = self.when.get(&number).unwrap_or(&none);
-            let gap = gaps.before(number, when).map(|at| of(&Row::default(), at, Span::ZERO));
-            gap.into_iter().chain([of(row, start, covered(when))])
-        };
-        self.sums.each().flat_map(seal).collect()
+            let gap = gaps.before(number, when);
+            records.extend(gap.map(|at| of(&Row::default(), at, Span::ZERO)));
+            records.push(of(row, start, covered(when)));
+        }
+        records
     }
 }
 

@@ -3,7 +3,7 @@
 //! A second is counted whole, so that sums stay exact: in the merged second that holds its middle,
 //! by the time of day for whole runs, and by the time since the common beginning for shares.
 
-use super::rows::{Gaps, covered, extend};
+use super::rows::{Gaps, Stretches, covered, extend};
 use memtide_base::Span;
 use memtide_metrics::Histogram;
 use memtide_record::{
@@ -23,8 +23,8 @@ struct Placed {
 
 /// Facts about all whole runs that are needed repeatedly.
 struct Loads {
-    /// Beginning and end of each shard's seconds.
-    extents: BTreeMap<usize, (u64, u64)>,
+    /// From the beginning of each shard's seconds to their end.
+    extents: Stretches,
     /// By server, the shard whose reports are kept: the first that queried it.
     asked: BTreeMap<String, usize>,
 }
@@ -40,10 +40,9 @@ pub(super) fn aligned(shards: &[ShardRecord], phases: &Phases) -> Vec<SecondReco
         return Vec::new();
     };
     // Counts by server add up only if all runs name the same servers.
-    let names = |shard: &ShardRecord| -> Vec<String> {
-        shard.plan.servers.iter().map(|server| server.name.clone()).collect()
-    };
-    if shards.iter().any(|shard| names(shard) != names(&shards[0])) {
+    let mut names = shards.iter().map(|shard| shard.plan.servers.iter().map(|it| &it.name));
+    let first = names.next();
+    if names.any(|names| first.clone().is_some_and(|first| !names.eq(first))) {
         all.iter_mut().for_each(|part| part.second.servers.clear());
     }
     let mut width = all.iter().map(|part| part.end - part.start).max().unwrap_or(0).max(1);
@@ -57,16 +56,17 @@ pub(super) fn aligned(shards: &[ShardRecord], phases: &Phases) -> Vec<SecondReco
     }
     let loads = Loads::of(shards, &all);
     let mut gaps = Gaps::new(width);
-    let row = |(number, of): (u64, Vec<&Placed>)| {
-        let mut when = BTreeMap::new();
+    let mut seconds = Vec::new();
+    for (number, of) in rows {
+        let mut when = Stretches::new();
         of.iter()
             .for_each(|part| extend(&mut when, part.shard, part.start - zero..part.end - zero));
-        let gap = gaps.before(number, &when).map(|start| Interval { start, ..Interval::default() });
+        let gap = gaps.before(number, &when);
+        seconds.extend(gap.map(|start| Interval { start, ..Interval::default() }));
         let start = Span::from_ns(number.saturating_mul(width));
-        let row = Interval { start, length: covered(&when), ..loads.together(&of) };
-        gap.into_iter().chain([row])
-    };
-    checked(rows.into_iter().flat_map(row), phases)
+        seconds.push(Interval { start, length: covered(&when), ..loads.together(&of) });
+    }
+    checked(seconds, phases)
 }
 
 /// The seconds of a whole run; none if it does not say when its load began.
@@ -81,28 +81,26 @@ fn placed(number: usize, shard: &ShardRecord) -> impl Iterator<Item = Placed> {
 }
 
 /// `seconds` as a record has them; none if they do not add up to `phases`.
-fn checked(seconds: impl Iterator<Item = Interval>, phases: &Phases) -> Vec<SecondRecord> {
+fn checked(seconds: Vec<Interval>, phases: &Phases) -> Vec<SecondRecord> {
     let Phases { warmup, measure, cooldown, .. } = phases;
     let load = [warmup, measure, cooldown].map(|phase| SettledCounts::from(&phase.totals));
     // Records keep no times of seconds.
     let unknown = Histogram::new();
-    let seconds: Vec<SecondRecord> = seconds.map(|it| it.record(&unknown)).collect();
-    let total = |all: &mut dyn Iterator<Item = SettledCounts>| {
-        all.fold(SettledCounts::default(), |sum, of| sum.plus(&of))
-    };
-    match total(&mut seconds.iter().map(|it| it.counts)) == total(&mut load.into_iter()) {
+    let seconds: Vec<SecondRecord> = seconds.iter().map(|it| it.record(&unknown)).collect();
+    match total(seconds.iter().map(|it| it.counts)) == total(load.into_iter()) {
         true => seconds,
         false => Vec::new(),
     }
 }
 
+fn total(all: impl Iterator<Item = SettledCounts>) -> SettledCounts {
+    all.fold(SettledCounts::default(), |sum, of| sum.plus(&of))
+}
+
 impl Loads {
     fn of(shards: &[ShardRecord], all: &[Placed]) -> Self {
-        let mut extents: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
-        for part in all {
-            let extent = extents.entry(part.shard).or_insert((part.start, part.end));
-            *extent = (extent.0.min(part.start), extent.1.max(part.end));
-        }
+        let mut extents = Stretches::new();
+        all.iter().for_each(|part| extend(&mut extents, part.shard, part.start..part.end));
         let mut asked = BTreeMap::new();
         for (number, shard) in shards.iter().enumerate() {
             for server in shard.server.during.keys() {
@@ -127,7 +125,7 @@ impl Loads {
         let (from, until) = row
             .iter()
             .fold((u64::MAX, 0), |(from, until), part| (from.min(part.start), until.max(part.end)));
-        let running = self.extents.iter().filter(|(_, of)| of.0 < until && of.1 > from);
+        let running = self.extents.iter().filter(|(_, of)| of.start < until && of.end > from);
         if running.map(|(shard, _)| shard).any(|shard| !shards.contains_key(shard)) {
             sum.under_way = UnderWay::default();
             sum.servers.iter_mut().for_each(|server| server.connections_open = None);
@@ -169,7 +167,7 @@ impl Shared {
 
     /// The sums as a record has them; none if they do not add up to `phases`.
     pub(super) fn seal(self, phases: &Phases) -> Vec<SecondRecord> {
-        checked(self.0.into_iter(), phases)
+        checked(self.0, phases)
     }
 }
 

@@ -78,8 +78,14 @@ fn counts_of(record: &Record) -> impl Iterator<Item = (&'static str, &Counts)> {
     let of_sizes = record.message_sizes.iter().flat_map(|MessageSizes { requests, replies }| {
         [("message_sizes.requests", requests), ("message_sizes.replies", replies)]
     });
-    let of_items = record.items.iter().flat_map(|ItemFigures { age_s, ttl_s, read_before }| {
-        [("items.age_s", age_s), ("items.ttl_s", ttl_s), ("items.read_before", read_before)]
+    let of_items = record.items.iter().flat_map(|items| {
+        let ItemFigures { age_s, ttl_s, never_expires, read_before } = items;
+        [
+            ("items.age_s", age_s),
+            ("items.ttl_s", ttl_s),
+            ("items.never_expires", never_expires),
+            ("items.read_before", read_before),
+        ]
     });
     let of_all = [
         ("in_flight_at_send", &record.in_flight_at_send),
@@ -106,7 +112,6 @@ impl Sums {
         self.lacks_drawn |= is_answered && record.drawn.is_empty();
         self.lacks_punctual |= is_answered && record.punctual.is_empty();
         self.refusal = self.refusal.take().into_iter().chain(record.refusal.clone()).min();
-        let damaged = |place: &str| format!("a histogram of {place} contradicts its figures");
         for (place, times) in times_of(record) {
             let sum = self.times.entry(place.clone()).or_default().absorb(times);
             sum.ok_or_else(|| damaged(&place))?;
@@ -130,39 +135,42 @@ impl Sums {
         }
         record.service = by_kind(times, "service");
         record.lag = by_kind(times, "lag");
-        let mut taken = |place: &str| times.remove(place).unwrap_or_default().seal();
         record.lag_split = LagSplit {
-            generator: taken("lag_split.generator"),
-            client_busy: taken("lag_split.client_busy"),
-            server: taken("lag_split.server"),
-            disconnected: taken("lag_split.disconnected"),
+            generator: taken(times, "lag_split.generator"),
+            client_busy: taken(times, "lag_split.client_busy"),
+            server: taken(times, "lag_split.server"),
+            disconnected: taken(times, "lag_split.disconnected"),
         };
-        record.client_delay = taken("client_delay");
+        record.client_delay = taken(times, "client_delay");
         record.churn = self.churn.map(|churn| ChurnRecord {
-            connect: taken("churn.connect"),
-            connect_service: taken("churn.connect_service"),
-            connect_tcp: taken("churn.connect_tcp"),
-            handshake: taken("churn.handshake"),
-            first_reply: taken("churn.first_reply"),
-            lifetime: taken("churn.lifetime"),
+            connect: taken(times, "churn.connect"),
+            connect_service: taken(times, "churn.connect_service"),
+            connect_tcp: taken(times, "churn.connect_tcp"),
+            handshake: taken(times, "churn.handshake"),
+            first_reply: taken(times, "churn.first_reply"),
+            lifetime: taken(times, "churn.lifetime"),
             ..churn
         });
         let rows = self.servers.into_iter().map(|(name, server)| ServerRecord {
-            response: taken(&format!("servers.{name}")),
+            response: taken(times, &format!("servers.{name}")),
             ..server.seal(name)
         });
         record.servers = rows.collect();
-        let place = |name: &str| record.plan.servers.iter().position(|server| server.name == name);
-        record.servers.sort_by_key(|server| place(&server.name).unwrap_or(usize::MAX));
+        let planned = &record.plan.servers;
+        record.servers.sort_by_key(|server| {
+            planned.iter().position(|it| it.name == server.name).unwrap_or(usize::MAX)
+        });
         let counts = |place| self.counts.get(place).map(Counts::of);
         record.in_flight_at_send = counts("in_flight_at_send").unwrap_or_default();
         record.outstanding_at_send = counts("outstanding_at_send").unwrap_or_default();
         let sizes = counts("message_sizes.requests").zip(counts("message_sizes.replies"));
         record.message_sizes = sizes.map(|(requests, replies)| MessageSizes { requests, replies });
-        let items = counts("items.age_s").zip(counts("items.ttl_s"));
-        record.items = items
-            .zip(counts("items.read_before"))
-            .map(|((age_s, ttl_s), read_before)| ItemFigures { age_s, ttl_s, read_before });
+        record.items = counts("items.age_s").map(|age_s| ItemFigures {
+            age_s,
+            ttl_s: counts("items.ttl_s").unwrap_or_default(),
+            never_expires: counts("items.never_expires").unwrap_or_default(),
+            read_before: counts("items.read_before").unwrap_or_default(),
+        });
         record.sent_in_window = self.sent_in_window;
         record.copies_in_window = self.copies_in_window;
         let mut answered = self.answered_in_window.into_iter();
@@ -173,13 +181,23 @@ impl Sums {
     }
 }
 
+fn damaged(place: &str) -> String {
+    format!("a histogram of {place} contradicts its figures")
+}
+
+/// Takes the sum of the distributions at this place.
+fn taken(times: &mut BTreeMap<String, DistributionSum>, place: &str) -> Distribution {
+    times.remove(place).unwrap_or_default().seal()
+}
+
 /// Takes the sums of a member that has one distribution for each kind.
 fn by_kind(
     times: &mut BTreeMap<String, DistributionSum>,
     member: &str,
 ) -> BTreeMap<Kind, Distribution> {
-    let mut taken = |kind: &Kind| times.remove(&format!("{member}.{kind}"));
-    Kind::ALL.iter().filter_map(|kind| Some((*kind, taken(kind)?.seal()))).collect()
+    let kinds = Kind::ALL.iter();
+    let sums = kinds.map(|kind| (*kind, times.remove(&format!("{member}.{kind}"))));
+    sums.filter_map(|(kind, sum)| Some((kind, sum?.seal()))).collect()
 }
 
 /// Checks that every histogram of times and counts in `record` holds what its figures say, also of
@@ -198,15 +216,14 @@ fn times(part: &Distribution) -> Option<Histogram<u64>> {
     let times = part.times()?;
     let others = Span::from_ns(others_at_least_ns(part).unwrap_or(0));
     let truth = Distribution::cut_off(&times, part.unanswered, others, &part.bounds()?);
-    let is_so =
-        |it: Percentile| part.percentile(it).is_none_or(|ns| truth.percentile(it) == Some(ns));
-    let follows = Percentile::ALL.into_iter().all(is_so)
+    let mut percentiles = Percentile::ALL.into_iter();
+    let follows = percentiles.all(|it| is_so(part.percentile(it), truth.percentile(it)))
         && is_near(part.mean_ns, truth.mean_ns)
         && is_near(part.mean_at_least_ns, truth.mean_at_least_ns)
         && is_near(part.stddev_ns, truth.stddev_ns)
         && is_near(part.stddev_at_least_ns, truth.stddev_at_least_ns)
-        && part.max_ns.is_none_or(|ns| truth.max_ns == Some(ns))
-        && part.max_at_least_ns.is_none_or(|ns| truth.max_at_least_ns == Some(ns));
+        && is_so(part.max_ns, truth.max_ns)
+        && is_so(part.max_at_least_ns, truth.max_at_least_ns);
     follows.then_some(times)
 }
 
@@ -223,16 +240,23 @@ fn others_at_least_ns(part: &Distribution) -> Option<u64> {
 fn counts(part: &Counts) -> Option<Histogram<u64>> {
     let counts = part.counts()?;
     let truth = Counts::of(&counts);
-    let is_so = |figure: Option<u64>, truth| figure.is_none() || figure == truth;
     let follows =
         is_so(part.p50, truth.p50) && is_so(part.p99, truth.p99) && is_near(part.mean, truth.mean);
     follows.then_some(counts)
 }
 
+/// True if a figure is absent, or is `truth`.
+fn is_so(figure: Option<u64>, truth: Option<u64>) -> bool {
+    figure.is_none() || figure == truth
+}
+
 /// True if a figure is absent, or is `truth` but for its last digits.
 fn is_near(figure: Option<f64>, truth: Option<f64>) -> bool {
-    let near = |figure: f64| truth.is_some_and(|it| (figure - it).abs() <= 1e-6 * (it.abs() + 1.0));
-    figure.is_none_or(near)
+    match (figure, truth) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(figure), Some(truth)) => (figure - truth).abs() <= 1e-6 * (truth.abs() + 1.0),
+    }
 }
 
 /// Sum of distributions.
@@ -289,10 +313,9 @@ impl Server {
         sum.reconnects.add(&row.reconnects);
         sum.outages.extend(&row.outages);
         if row.connections > 0 {
-            let common = |all: &ServerSilence| all.common(row.silence.as_ref()?);
             self.silence = Some(match &self.silence {
                 None => row.silence.clone(),
-                Some(all) => all.as_ref().and_then(common),
+                Some(all) => all.as_ref().zip(row.silence.as_ref()).and_then(|(a, b)| a.common(b)),
             });
         }
         if let Some(late) = &row.late {
