@@ -240,12 +240,14 @@ impl Recorder {
             && let Times {
                 item_age_s: Some(ages),
                 item_ttl_s: Some(ttls),
+                item_endless: Some(endless),
                 item_read: Some(reads),
                 ..
             } = &mut self.tally.times
         {
             marks.age_s().into_iter().for_each(|age_s| ages.record(age_s.into()));
             marks.ttl_s().into_iter().for_each(|ttl_s| ttls.record(ttl_s.into()));
+            marks.never_expires().into_iter().for_each(|never| endless.record(never.into()));
             marks.read().into_iter().for_each(|read| reads.record(read.into()));
         }
     }
@@ -320,7 +322,9 @@ impl Recorder {
     }
 
     /// Records the end of `alike` operations like `entry`, with `bytes` bytes of replies together;
-    /// more than one only if they were answered.
+    /// more than one only if they were answered. Inlined, so that answers, whose fate is known,
+    /// take the shortest path.
+    #[inline(always)]
     fn record_endings(
         &mut self,
         entry: &InFlight,

@@ -238,6 +238,8 @@ impl Recorder {
     fn record_answers(&mut self, nth: usize, place: (ServerId, u32)) {
         let Answers { count, entry, ending, bytes, value_bytes } = self.answers[nth];
         self.answers[nth].count = 0;
+        debug_assert_eq!(ending.fate, Fate::Answered, "only answers are kept together");
+        let ending = Ending { fate: Fate::Answered, ..ending };
         debug_assert!(self.in_flight >= u64::from(count), "more end than were in flight");
         self.in_flight -= u64::from(count);
         let has_values = ending.reply != Some(ReplyClass::Unchanged);
