@@ -2,6 +2,7 @@
 //! Resolves no name.
 
 use std::fmt;
+use std::net::Ipv6Addr;
 
 /// The port of a server whose word names none.
 pub(crate) const PORT: u16 = 11211;
@@ -38,6 +39,26 @@ pub(crate) fn bracketed(word: &str) -> Option<Result<Parts<'_>, String>> {
         Some(port) => Ok((host, Some(port))),
         None if rest.is_empty() => Ok((host, None)),
         None => Err(format!("'{rest}' follows the IPv6 address instead of :port")),
+    })
+}
+
+/// The parts of a word that has several colons and no brackets; `None` for any other word. It is an
+/// IPv6 address, or one with a port behind it: `::1` with a number, whose other meaning no server
+/// has, or a number that is too long for the end of an address. The error is a clause.
+pub(crate) fn colons(word: &str) -> Option<Result<Parts<'_>, String>> {
+    let (host, port) = word.rsplit_once(':').filter(|(host, _)| host.contains(':'))?;
+    let is_address = |text: &str| {
+        let (address, zone) = text.split_once('%').unwrap_or((text, ""));
+        !zone.contains(':') && address.parse::<Ipv6Addr>().is_ok()
+    };
+    let is_number = port.starts_with(|first: char| first.is_ascii_digit());
+    let has_port = host == "::1" || !is_address(word);
+    Some(if is_number && has_port && is_address(host) {
+        Ok((host, Some(port)))
+    } else if is_address(word) {
+        Ok((word, None))
+    } else {
+        Err(format!("'{word}' is no IPv6 address"))
     })
 }
 

@@ -114,7 +114,8 @@ impl Reader<'_> {
                 None => return Ok((self.with_fixed_size(Configuration::default()), Vec::new())),
             },
         };
-        let (read, mut differences) = Configuration::read(&text).map_err(complaint)?;
+        let configuration::File { data, mut differences, misread } =
+            Configuration::read(&text).map_err(complaint)?;
         if self.given.value_bytes.is_some() {
             differences.retain(|difference| !difference.contains("lengths of values"));
         }
@@ -128,7 +129,8 @@ impl Reader<'_> {
                 "{file}: memaslap itself would run this otherwise; it {differences}."
             ));
         }
-        Ok((self.with_fixed_size(read), notes))
+        notes.extend(misread.iter().map(|line| format!("{file}: {line}, as in memaslap itself.")));
+        Ok((self.with_fixed_size(data), notes))
     }
 
     /// The file that is read without being named, if there is one, and its content.

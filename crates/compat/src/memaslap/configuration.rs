@@ -13,6 +13,8 @@ use std::fmt;
 const KEY_BYTES: (u64, u64) = (16, 250);
 /// The longest value, in bytes.
 const VALUE_BYTES_MAX: u64 = 1 << 20;
+/// At most this many lines get a note.
+const MISREAD_MAX: usize = 5;
 
 /// Lengths and shares.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +47,17 @@ impl Range {
     }
 }
 
+/// A file that was read.
+#[derive(Debug)]
+pub(super) struct File {
+    /// The contents.
+    pub(super) data: Configuration,
+    /// What memaslap would have misread.
+    pub(super) differences: Vec<&'static str>,
+    /// The first lines with text where a number must be, which memaslap reads alike.
+    pub(super) misread: Vec<String>,
+}
+
 impl Default for Configuration {
     /// The configuration that memaslap writes into a file if there is none.
     fn default() -> Self {
@@ -72,9 +85,8 @@ pub(super) fn default_files(home: &str) -> [String; 2] {
 }
 
 impl Configuration {
-    /// Parses `text`, the file's content, and returns notes on what memaslap would have misread.
-    /// Does not check the lengths.
-    pub(super) fn read(text: &[u8]) -> Result<(Self, Vec<&'static str>), ConfigurationError> {
+    /// Parses `text`, the file's content. Does not check the lengths.
+    pub(super) fn read(text: &[u8]) -> Result<File, ConfigurationError> {
         let found = scan(text, Reading::Meant).ok_or(ConfigurationError::Empty)?;
         let (sets, gets) = found.shares_by_type();
         let ranges = found.keys.iter().chain(&found.values);
@@ -87,7 +99,8 @@ impl Configuration {
         let default = Self::default();
         let or = |ranges: Vec<Range>, default| if ranges.is_empty() { default } else { ranges };
         let (keys, values) = (or(found.keys, default.keys), or(found.values, default.values));
-        Ok((Self { keys, values, sets, gets }, differences))
+        let misread = found.misread.iter().take(MISREAD_MAX).map(ToString::to_string).collect();
+        Ok(File { data: Self { keys, values, sets, gets }, differences, misread })
     }
 
     /// Refuses lengths as memaslap does, in its order.

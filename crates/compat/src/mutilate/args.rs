@@ -8,7 +8,7 @@ mod fleet;
 mod load;
 mod pace;
 
-use super::numbers::{PROFILES, Profile, RATE_MAX, Server, servers};
+use super::numbers::{PROFILES, Profile, RATE_MAX, Server, servers, servers_at};
 use super::options::{Command, Login, Mode, Options, Output, Target, Verbosity};
 use super::parsed::Parsed;
 use super::rows::Face;
@@ -252,11 +252,8 @@ impl<'a> Reader<'a> {
             let allowed = "write host:port";
             self.further(&format!("--push_lat_influx '{word}': {why}; {allowed}"))
         };
-        let has_port = word.rsplit(']').next().is_some_and(|rest| rest.contains(':'));
-        let found = servers(word).map_err(|why| wrong(&why))?;
-        let [server] = found.as_slice() else { return Err(wrong("a database has one port")) };
-        let port = if has_port { server.port } else { INFLUX_PORT };
-        let database = Server { port, ..server.clone() };
+        let found = servers_at(word, INFLUX_PORT).map_err(|why| wrong(&why))?;
+        let [database] = found.as_slice() else { return Err(wrong("a database has one port")) };
         Ok(Some(format!("influx=http://{database}/write?db={INFLUX_DATABASE}")))
     }
 

@@ -3,6 +3,7 @@
 
 use super::Range;
 use crate::number;
+use std::fmt;
 
 /// The rules by which a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,37 @@ pub(super) struct Found {
     pub(super) has_decimal_type: bool,
     /// True if the head of another section ended a section of commands.
     pub(super) has_section_after_cmd: bool,
+    /// Lines with text where a number must be.
+    pub(super) misread: Vec<Misread>,
+}
+
+/// A line of a section with text where a number must be.
+#[derive(Debug)]
+pub(super) struct Misread {
+    /// The number of the line, from 1.
+    number: usize,
+    line: String,
+    /// The text directly behind a number; `None` if the line is no data, which ends the section.
+    behind: Option<String>,
+}
+
+impl fmt::Display for Misread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} ('{}')", self.number, short(&self.line))?;
+        match &self.behind {
+            Some(text) => write!(f, ": '{}' behind the number does not count", short(text)),
+            None => f.write_str(
+                " has text where a number must be and ends its section: lines up to the next \
+                 section do not count",
+            ),
+        }
+    }
+}
+
+/// The beginning of a text, in letters that can be printed.
+fn short(text: &str) -> String {
+    const CHARS_MAX: usize = 40;
+    text.trim().chars().take(CHARS_MAX).flat_map(char::escape_debug).collect()
 }
 
 impl Found {
@@ -61,20 +93,28 @@ enum Section {
 
 /// Reads `text`; `None` if it has no line.
 pub(super) fn scan(text: &[u8], reading: Reading) -> Option<Found> {
-    let mut lines = text.split_inclusive(|byte| *byte == b'\n').filter_map(line);
+    let lines = text.split_inclusive(|byte| *byte == b'\n').map(line).enumerate();
+    let mut lines = lines.filter_map(|(at, line)| Some((at + 1, line?)));
     let mut found = Found::default();
-    let mut section = head(&lines.next()?);
-    for line in lines {
-        let is_data = match section {
-            Some(Section::Keys) => range(&line).map(|range| found.keys.push(range)).is_some(),
-            Some(Section::Values) => range(&line).map(|range| found.values.push(range)).is_some(),
+    let mut section = head(&lines.next()?.1);
+    for (number, line) in lines {
+        let rest = match section {
+            Some(Section::Keys) => range(&line, &mut found.keys),
+            Some(Section::Values) => range(&line, &mut found.values),
             Some(Section::Commands) => command(&line, reading, &mut found),
-            None => false,
+            None => None,
         };
-        if is_data {
+        if let Some(rest) = rest {
+            let behind = rest.split(number::SPACES).next().unwrap_or_default().to_owned();
+            if !behind.is_empty() {
+                found.misread.push(Misread { number, line, behind: Some(behind) });
+            }
             continue;
         }
         let next = head(&line);
+        if section.is_some() && next.is_none() {
+            found.misread.push(Misread { number, line, behind: None });
+        }
         let ends_commands = section == Some(Section::Commands);
         found.has_section_after_cmd |= ends_commands && next.is_some();
         section = next.filter(|_| !ends_commands || reading == Reading::Meant);
@@ -98,20 +138,21 @@ fn head(line: &str) -> Option<Section> {
     heads.into_iter().find(|(name, _)| line.starts_with(name)).map(|(_, section)| section)
 }
 
-/// Reads two lengths and a share; more may follow.
-fn range(line: &str) -> Option<Range> {
+/// Reads two lengths and a share into `ranges`; returns what follows, if the line has this form.
+fn range<'a>(line: &'a str, ranges: &mut Vec<Range>) -> Option<&'a str> {
     let (first, rest) = integer(line)?;
     let (second, rest) = integer(rest)?;
-    let (share, _) = decimal(rest)?;
+    let (share, rest) = decimal(rest)?;
     // C converts a negative number to a huge one.
     let bytes = |length: i64| u64::try_from(length).unwrap_or(u64::MAX >> 1);
     let (first, second) = (bytes(first), bytes(second));
-    Some(Range { least: first.min(second), most: first.max(second), share })
+    ranges.push(Range { least: first.min(second), most: first.max(second), share });
+    Some(rest)
 }
 
-/// Reads a type and its share; returns true if the line has this form.
-fn command(line: &str, reading: Reading, found: &mut Found) -> bool {
-    let Some((kind, mut rest)) = integer(line) else { return false };
+/// Reads a type and its share; returns what follows, if the line has this form.
+fn command<'a>(line: &'a str, reading: Reading, found: &mut Found) -> Option<&'a str> {
+    let (kind, mut rest) = integer(line)?;
     if let Some(fraction) = rest.strip_prefix('.') {
         let behind = fraction.trim_start_matches('0');
         let is_whole = behind.starts_with(number::SPACES) && decimal(behind).is_some();
@@ -120,11 +161,11 @@ fn command(line: &str, reading: Reading, found: &mut Found) -> bool {
             rest = behind;
         }
     }
-    let Some((share, _)) = decimal(rest) else { return false };
+    let (share, rest) = decimal(rest)?;
     if kind < KINDS {
         found.commands.push((kind, share));
     }
-    true
+    Some(rest)
 }
 
 fn integer(text: &str) -> Option<(i64, &str)> {

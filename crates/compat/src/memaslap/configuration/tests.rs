@@ -6,8 +6,8 @@ use memtide_base::rng::Random;
 
 /// The meaning of a file, or its error, in lines.
 fn meaning(text: &[u8]) -> String {
-    let (read, differences) = match Configuration::read(text) {
-        Ok(read) => read,
+    let File { data: read, differences, misread } = match Configuration::read(text) {
+        Ok(file) => file,
         Err(fault) => return format!("  refused: {fault}\n"),
     };
     let ranges = |name: &str, ranges: &[Range]| {
@@ -25,6 +25,10 @@ fn meaning(text: &[u8]) -> String {
     }
     for difference in differences {
         lines += &format!("  memaslap {difference}\n");
+    }
+    for line in misread {
+        assert!(!line.contains(char::is_control), "it goes to a terminal: {line:?}");
+        lines += &format!("  {line}\n");
     }
     lines
 }
@@ -69,7 +73,7 @@ fn every_text_is_read_or_refused() {
         }
         let read = std::panic::catch_unwind(|| meaning(&text));
         assert!(read.is_ok(), "seed {seed}: {:?}", String::from_utf8_lossy(&text));
-        let Ok((read, _)) = Configuration::read(&text) else { continue };
+        let Ok(File { data: read, .. }) = Configuration::read(&text) else { continue };
         let ranges = || read.keys.iter().chain(&read.values);
         assert!(!read.keys.is_empty() && !read.values.is_empty(), "seed {seed}");
         assert!(ranges().all(|range| range.least <= range.most), "seed {seed}");

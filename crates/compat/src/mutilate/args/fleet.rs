@@ -3,7 +3,7 @@
 use super::{Reader, Settings, not_negative};
 use crate::Stop;
 use crate::mutilate::fleet::{Fleet, OwnLoad, Patience};
-use crate::mutilate::numbers::{Scan, Server, servers};
+use crate::mutilate::numbers::{Scan, names_port, servers_at};
 use crate::mutilate::options::{AgentOptions, Mode};
 use crate::server::port;
 use memtide_base::Span;
@@ -132,16 +132,11 @@ fn agent(word: &str, default: u16) -> Result<String, String> {
         Some((host, number)) => (host, Some(port(number)?)),
         None => (word, None),
     };
-    let is_ipv6 = host.matches(':').count() > 1;
-    let has_port = match host.rsplit_once(']') {
-        Some((_, rest)) => !rest.is_empty(),
-        None => host.contains(':') && !is_ipv6,
-    };
-    if has_port && port_behind.is_some() {
+    if port_behind.is_some() && names_port(host) {
         return Err("it names two ports".to_owned());
     }
-    let found = servers(host)?;
-    let [server] = found.as_slice() else { return Err("an agent has one port".to_owned()) };
-    let port = port_behind.unwrap_or(if has_port { server.port } else { default });
-    Ok(Server { port, ..server.clone() }.to_string())
+    match servers_at(host, port_behind.unwrap_or(default))?.as_slice() {
+        [server] => Ok(server.to_string()),
+        _ => Err("an agent has one port".to_owned()),
+    }
 }

@@ -2,8 +2,9 @@
 
 use super::{Reader, Settings, count, not_negative};
 use crate::Stop;
-use crate::mutilate::numbers::{Connections, Law, LawFault};
+use crate::mutilate::numbers::{Connections, Law, LawFault, misread};
 use crate::mutilate::options::{Keys, Load, Multiget};
+use crate::number::leading_decimal;
 
 /// The defaults of mcperf's key cache: keys that a connection draws beforehand, passes through
 /// them, and the percentage redrawn. They apply unless `--keycache_capacity` is set.
@@ -38,6 +39,7 @@ impl Reader<'_> {
         let law = |word: &str| self.size_law(word)?.ok_or_else(|| self.no_law(word));
         let (key_bytes, value_bytes) = (law(settings.keysize)?, law(settings.valuesize)?);
         let keys = self.keys(settings, records_each)?;
+        self.note_what_is_no_number(settings);
         let seed = given.int("seed").map(not_negative);
         Ok(Load {
             records_each,
@@ -49,6 +51,24 @@ impl Reader<'_> {
             is_filled: !given.has("noload"),
             seed,
         })
+    }
+
+    /// Notes distributions with text where a number must be, of which the originals read what is
+    /// before the text, or 0.
+    fn note_what_is_no_number(&mut self, settings: &Settings<'_>) {
+        let words = [
+            ("--keysize (-K)", settings.keysize),
+            ("--keyorder", settings.keyorder),
+            ("--valuesize (-V)", settings.valuesize),
+            ("--iadist (-i)", settings.iadist),
+        ];
+        for (option, word) in words {
+            let Some(text) = misread(word) else { continue };
+            self.note(format!(
+                "{option} '{word}': '{text}' is no number; it counts as {}, as in the original.",
+                leading_decimal(text)
+            ));
+        }
     }
 
     /// The distribution that `word` names; `None` for mcperf's `none`.

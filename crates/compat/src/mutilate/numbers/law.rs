@@ -1,7 +1,7 @@
 //! The grammar of distributions, as the originals' createGenerator reads it. Draws nothing: the
 //! base crate has the formulas.
 
-use crate::number::{leading_decimal, leading_integer};
+use crate::number::{leading_decimal, leading_integer, strtod};
 use memtide_base::law;
 use std::fmt;
 
@@ -69,6 +69,18 @@ pub(in crate::mutilate) enum LawFault {
     Empty,
     /// No distribution has that name.
     Unknown,
+}
+
+/// The part of a distribution's word that has text where a number must be, which the originals
+/// ignore; `None` if there is none.
+pub(in crate::mutilate) fn misread(word: &str) -> Option<&str> {
+    let is_number = |text: &str| strtod(text).1.is_empty();
+    if leading_integer(word) != 0 {
+        return Some(word).filter(|word| !is_number(word));
+    }
+    let (_, numbers) = word.split_once(':')?;
+    let numbers = numbers.trim_start_matches(':').split(':').next().unwrap_or("");
+    numbers.split(',').find(|piece| !piece.is_empty() && !is_number(piece))
 }
 
 impl fmt::Display for Law {

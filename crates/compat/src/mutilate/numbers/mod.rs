@@ -16,9 +16,9 @@ pub use law::Law;
 pub use rate::Connections;
 pub use waveform::{Dynamic, Sinusoid, Waveform};
 
-pub(super) use law::LawFault;
+pub(super) use law::{LawFault, misread};
 pub(super) use profile::{PROFILES, Profile};
-pub(super) use server::servers;
+pub(super) use server::{names_port, servers, servers_at};
 
 /// The largest rate that can be requested, in operations per second.
 pub(super) const RATE_MAX: u32 = 1_000_000_000;
