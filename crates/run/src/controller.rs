@@ -2,15 +2,18 @@
 //! the record. It decides from data alone.
 
 use crate::failure::{Failure, Fault};
-use crate::fill::{Filled, fill};
+use crate::fill::fill;
 use crate::lower::{Lowered, signed};
 use crate::observer::Observer;
 use crate::run_plan::{
-    Closing, EACH_MAX, Ended, Loss, Rows, Seconds, WarmupEnded, Watch, oldest_due, run_plan_unless,
+    Closing, EACH_MAX, Ended, Loss, Rows, Seconds, Steering, WarmupEnded, Watch, oldest_due,
+    run_load,
 };
 use crate::seal::{Began, Material, none_opened, seal, service_so_far, so_far, wrong_values};
 use crate::share::{Barrier, Share};
-use crate::survey::{QueryFilter, ServerCommands, Survey, compare, figures_of_all, first_survey};
+use crate::survey::{
+    OwnCounts, QueryFilter, ServerCommands, Survey, compare, figures_of_all, first_survey,
+};
 use memtide_base::{Instant, Sentence, ServerId, Span, rng};
 use memtide_metrics::{Churn, ChurnCounters, Counters, TallySum};
 use memtide_record::{
@@ -54,7 +57,7 @@ pub fn run<F: Fleet>(
     barrier: Option<&mut dyn Barrier>,
     observer: &mut impl Observer,
 ) -> Result<RunOutcome, Failure> {
-    let ended = carry_out(fleet, scenario, lowered, (load_only, barrier), observer);
+    let ended = carry_out(fleet, scenario, lowered, load_only, barrier, observer);
     match ended {
         // A failure after the user's interrupt is its consequence.
         Err(_) if fleet.is_interrupted() => Err(Fault::Interrupted.into()),
@@ -66,7 +69,8 @@ fn carry_out<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
     lowered: &Lowered,
-    (load_only, barrier): (bool, Option<&mut dyn Barrier>),
+    load_only: bool,
+    barrier: Option<&mut dyn Barrier>,
     observer: &mut impl Observer,
 ) -> Result<RunOutcome, Failure> {
     let floor = if load_only { None } else { observer.floor(&lowered.record) };
@@ -87,28 +91,32 @@ fn carry_out<F: Fleet>(
     let main = if load_only || filled.interrupted {
         None
     } else {
-        commands.before(fleet, (plan, &survey), scenario)?;
+        commands.before(fleet, plan, &survey, scenario)?;
         let mut so_far = |plan: &Plan, ended: &Ended| {
             so_far(ended, plan, lowered, scenario, start, &survey, &began)
         };
-        let closing = Closing::new(plan, &mut so_far);
-        let unless = (conditions(scenario, start), barrier, closing);
+        let steering = Steering {
+            unless: Watch::new(conditions(scenario, start)),
+            // A reference in an option is not shortened by itself.
+            barrier: barrier.map(|barrier| barrier as &mut dyn Barrier),
+            closing: Closing::new(plan, &mut so_far),
+        };
         waits_for(start).into_iter().for_each(|words| observer.on(&Event::Note(words.to_owned())));
-        let ended = main_phase(fleet, plan, unless, &mut monitor, observer);
-        commands.after(fleet, (plan, &survey), scenario);
+        let ended = main_phase(fleet, plan, steering, &mut monitor, observer);
+        commands.after(fleet, plan, &survey, scenario);
         Some(ended?)
     };
     let asked = survey.asked.questions + filled.asked + commands.asked + monitor.asked();
     survey.asked_between = asked + plan.servers.len() as u64;
     survey.is_touched = commands.is_taken;
-    let all = all_counters(&filled, main.as_ref());
-    let opened =
-        filled.opened + main.as_ref().map_or(0, |ended| ended.totals.all_connections().opened);
+    let own = OwnCounts::of(&filled, main.as_ref());
     let interrupted = filled.interrupted || main.as_ref().is_some_and(|main| main.interrupted);
-    let agreement = take_leave(fleet, &farewell(plan, interrupted), &mut survey, (&all, opened));
+    let agreement = take_leave(fleet, &farewell(plan, interrupted), &mut survey, &own);
     survey.passed = fleet.now().since(began.at);
-    monitor.finish((main.as_ref(), fleet.now()), &survey, observer);
-    survey.expected = survey.expected_of_share(plan, (&all, opened));
+    if let Some(ended) = &main {
+        monitor.finish(ended, fleet.now(), &survey, observer);
+    }
+    survey.expected = survey.expected_of_share(plan, &own);
     let failure = main.as_ref().and_then(|ended| failure(plan, ended));
     let lowered = with_window(lowered, main.as_ref());
     let (record, warnings) = seal(Material {
@@ -226,20 +234,15 @@ fn watched(lowered: &Lowered, plan: &Plan, survey: &Survey) -> Vec<ServerId> {
 fn main_phase<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
-    (abort_on, barrier, closing): (&[Goal], Option<&mut dyn Barrier>, Option<Closing<'_>>),
+    steering: Steering<'_>,
     monitor: &mut Monitor<'_>,
     observer: &mut impl Observer,
 ) -> Result<Ended, Failure> {
     fleet.watch_servers(plan, &monitor.watched);
-    let ended = run_plan_unless(
-        fleet,
-        plan,
-        (Watch::new(abort_on), barrier, closing),
-        &mut |plan, start, looked, totals| {
-            monitor.window = plan.window;
-            monitor.watch(plan, start, looked, totals, observer);
-        },
-    );
+    let ended = run_load(fleet, plan, steering, &mut |plan, start, looked, totals| {
+        monitor.window = plan.window;
+        monitor.watch(plan, start, looked, totals, observer);
+    });
     fleet.watch_servers(plan, &[]);
     let ended = ended?;
     monitor.passed = fleet.now().since(ended.start);
@@ -257,7 +260,7 @@ fn take_leave<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
     survey: &mut Survey,
-    (all, opened): (&Counters, u64),
+    own: &OwnCounts,
 ) -> Agreement {
     let deadline = fleet.now() + SETTLE;
     let mut surplus = None;
@@ -274,12 +277,12 @@ fn take_leave<F: Fleet>(
                 }
             }
         }
-        let mut agreement = compare(survey, plan, all, opened);
+        let mut agreement = compare(survey, plan, own);
         let Agreement::Differs(_, theirs, ours) = agreement else { return agreement };
         if theirs > ours as i64 {
             let counted = survey.readings().commands();
             survey.is_moving = *surplus.get_or_insert(counted) < counted;
-            agreement = compare(survey, plan, all, opened);
+            agreement = compare(survey, plan, own);
         }
         if survey.is_moving || fleet.now() >= deadline {
             return agreement;
@@ -291,15 +294,6 @@ fn take_leave<F: Fleet>(
             return agreement;
         }
     }
-}
-
-/// Counters over all that was sent: fill and load.
-fn all_counters(filled: &Filled, main: Option<&Ended>) -> Counters {
-    let mut all = filled.counters.clone();
-    for counters in main.into_iter().flat_map(|ended| &ended.totals.segments) {
-        all += counters;
-    }
-    all
 }
 
 /// Turns the intervals of a fleet into progress events and ticks.
@@ -315,8 +309,9 @@ struct Monitor<'a> {
     last_tick: Option<Instant>,
     /// True if the last tick of the measured window has happened.
     is_over: bool,
-    /// Instant of the last count of operations, and the count.
-    last: (Instant, u64),
+    /// The last count of operations that were done, and its instant.
+    done: u64,
+    counted_at: Instant,
     rate_per_s: Option<f64>,
     /// Number of times that the times so far were shown.
     looks: u64,
@@ -336,7 +331,8 @@ impl<'a> Monitor<'a> {
             phase: None,
             last_tick: None,
             is_over: false,
-            last: (Instant::ZERO, 0),
+            done: 0,
+            counted_at: Instant::ZERO,
             rate_per_s: None,
             looks: 0,
             seconds: Seconds::new(),
@@ -371,8 +367,8 @@ impl<'a> Monitor<'a> {
         if now >= start {
             self.tick(phase, now, observer);
             self.show_times(start, now, totals, observer);
-            let host = || observer.host_second();
-            if let Some(second) = self.seconds.look(plan, start, looked, totals, host) {
+            let second = self.seconds.look(plan, start, looked, totals, || observer.host_second());
+            if let Some(second) = second {
                 observer.on(&Event::Interval(Box::new(second)));
             }
             for row in self.rows.look(plan, start, looked, totals) {
@@ -380,8 +376,9 @@ impl<'a> Monitor<'a> {
             }
         }
         // All copies of a write are one operation.
-        let done = |of: &Counters| of.answered.saturating_sub(of.copies);
-        let done: u64 = totals.segments.iter().map(done).sum();
+        let segments = totals.segments.iter();
+        let done = segments.map(|of| of.answered.saturating_sub(of.copies)).sum();
+        self.count(done, now);
         // If a number of connections ends the load, progress is counted in connections.
         let counted = self.plan.churn().is_some_and(|churn| churn.openings_max.is_some());
         let ended = totals
@@ -389,13 +386,6 @@ impl<'a> Monitor<'a> {
             .as_deref()
             .filter(|_| counted)
             .map(|churn| churn.segments.iter().map(ChurnCounters::ended).sum::<u64>());
-        let passed = now.since(self.last.0).as_s_f64();
-        if self.last.0 == Instant::ZERO {
-            self.last = (now, done);
-        } else if passed >= RATE_OVER_S {
-            self.rate_per_s = Some(done.saturating_sub(self.last.1) as f64 / passed);
-            self.last = (now, done);
-        }
         let length = match phase {
             Phase::Load | Phase::Measure => window.duration,
             Phase::Warmup => window.warmup,
@@ -419,6 +409,17 @@ impl<'a> Monitor<'a> {
         }));
     }
 
+    /// Takes the number of operations that are done, for the displayed rate.
+    fn count(&mut self, done: u64, now: Instant) {
+        let passed = now.since(self.counted_at).as_s_f64();
+        let is_first = self.counted_at == Instant::ZERO;
+        if is_first || passed >= RATE_OVER_S {
+            let more = done.saturating_sub(self.done) as f64;
+            self.rate_per_s = (!is_first).then_some(more / passed);
+            (self.done, self.counted_at) = (done, now);
+        }
+    }
+
     /// Connections opened to query servers for their statistics.
     fn asked(&self) -> u64 {
         self.seconds.timeline.connections()
@@ -428,11 +429,11 @@ impl<'a> Monitor<'a> {
     /// final progress.
     fn finish(
         &mut self,
-        (ended, now): (Option<&Ended>, Instant),
+        ended: &Ended,
+        now: Instant,
         survey: &Survey,
         observer: &mut impl Observer,
     ) {
-        let Some(ended) = ended else { return };
         // A later command may have changed the servers' counters.
         if !survey.is_touched {
             self.seconds.timeline.end(now, &survey.after);

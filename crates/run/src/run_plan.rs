@@ -104,7 +104,8 @@ pub(crate) fn run_plan<F: Fleet>(
     plan: &Plan,
     watch: Look<'_>,
 ) -> Result<Ended, Failure> {
-    carry_out(fleet, plan, (Watch::new(&[]), Liveness::Answers), (None, None), watch)
+    let alone = Steering { unless: Watch::new(&[]), barrier: None, closing: None };
+    carry_out(fleet, plan, alone, Liveness::Answers, watch)
 }
 
 /// The response time that nine tenths of the operations of `plan` have in a load of this length;
@@ -125,15 +126,25 @@ pub fn tried<F: Fleet>(fleet: &mut F, plan: &Plan, length: Span) -> Result<Optio
     Ok(times.value_at_rank(rank).map(Span::from_ns))
 }
 
-/// Carries out `plan`, or ends it early when a condition of `unless` is true. With a `barrier`, the
-/// load begins when all shares of the run agree, and ends early when they do.
-pub(crate) fn run_plan_unless<F: Fleet>(
+/// What decides, beside a plan, when its load begins and ends.
+pub(crate) struct Steering<'a> {
+    /// Ends the load early when one of its conditions is true.
+    pub(crate) unless: Watch<'a>,
+    /// Where the load begins when all shares of the run agree, and ends early when they do; none
+    /// if the run is not shared.
+    pub(crate) barrier: Option<&'a mut dyn Barrier>,
+    /// Closes the window when the figures are narrow; none if its length is fixed.
+    pub(crate) closing: Option<Closing<'a>>,
+}
+
+/// Carries out the load of a run.
+pub(crate) fn run_load<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
-    (unless, barrier, closing): (Watch<'_>, Option<&mut dyn Barrier>, Option<Closing<'_>>),
+    steering: Steering<'_>,
     watch: Look<'_>,
 ) -> Result<Ended, Failure> {
-    carry_out(fleet, plan, (unless, Liveness::Endings), (barrier, closing), watch)
+    carry_out(fleet, plan, steering, Liveness::Endings, watch)
 }
 
 /// Signs of life that show that a server has not fallen silent.
@@ -148,7 +159,8 @@ enum Liveness {
 /// What `interval` shows to be lost, without which a run cannot go on.
 fn lost(
     plan: &Plan,
-    (start, interval): (Instant, &Interval),
+    start: Instant,
+    interval: &Interval,
     totals: &TallySum,
     heard: &mut Heard,
 ) -> Option<Loss> {
@@ -173,15 +185,14 @@ fn is_over(plan: &Plan, start: Instant, interval: &Interval, is_used_up: bool) -
 fn carry_out<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
-    (mut unless, liveness): (Watch<'_>, Liveness),
-    (mut barrier, mut closing): (Option<&mut dyn Barrier>, Option<Closing<'_>>),
+    steering: Steering<'_>,
+    liveness: Liveness,
     watch: Look<'_>,
 ) -> Result<Ended, Failure> {
+    let Steering { mut unless, mut barrier, mut closing } = steering;
     let mut totals = TallySum::new(&plan.shape());
     fleet.start(plan, plan.own_workers())?;
-    let mut told =
-        |open| barrier.iter_mut().for_each(|it| it.opening(open, plan.own_connections()));
-    let opened = open(fleet, plan, &mut totals, &mut told)?;
+    let opened = open(fleet, plan, &mut totals, lent(&mut barrier))?;
     let begun = begin(fleet, &opened, lent(&mut barrier), &mut totals)?;
     let Begun { start, mut stopped, not_run } = begun;
     let (mut loss, mut aborted, mut is_used_up) = (None, None, false);
@@ -192,17 +203,17 @@ fn carry_out<F: Fleet>(
         let is_shared = barrier.is_some();
         if let Some(opening) = opening.as_mut().filter(|_| stopped.is_none())
             && let Some(at) =
-                opening.look(&plan, (start, interval.at), &totals, lent(&mut barrier))?
+                opening.look(&plan, start, interval.at, &totals, lent(&mut barrier))?
         {
-            command(fleet, (at, Command::Open), is_shared)?;
+            command(fleet, at, Command::Open, is_shared)?;
             plan.to_mut().window.warmup = at.since(start);
         }
         let is_open = stopped.is_none() && opening.as_ref().is_none_or(|it| it.ended.is_some());
         if let Some(closing) = closing.as_mut().filter(|_| is_open)
             && let Some(at) =
-                closing.look(fleet, &plan, (start, &interval), &mut totals, lent(&mut barrier))?
+                closing.look(fleet, &plan, start, &interval, &mut totals, lent(&mut barrier))?
         {
-            command(fleet, (at, Command::Close), is_shared)?;
+            command(fleet, at, Command::Close, is_shared)?;
             plan.to_mut().window.duration = at.since(plan.window.measure_start(start));
         }
         watch(&plan, start, &interval, &totals);
@@ -231,7 +242,7 @@ fn carry_out<F: Fleet>(
         is_used_up = interval.workers.iter().all(|worker| worker.is_used_up);
         if interval.interrupted {
             stop(fleet, GRACE_INTERRUPTED.min(plan.timeout), &mut stopped)?;
-        } else if let Some(lost) = lost(&plan, (start, &interval), &totals, &mut heard) {
+        } else if let Some(lost) = lost(&plan, start, &interval, &totals, &mut heard) {
             loss = Some(lost);
             stop(fleet, Span::ZERO, &mut stopped)?;
         } else if is_over(&plan, start, &interval, is_used_up) {
@@ -256,7 +267,8 @@ fn lent<'a>(barrier: &'a mut Option<&mut dyn Barrier>) -> Option<&'a mut dyn Bar
 /// have learned of it before its instant.
 fn command<F: Fleet>(
     fleet: &mut F,
-    (at, command): (Instant, Command),
+    at: Instant,
+    command: Command,
     is_shared: bool,
 ) -> Result<(), Failure> {
     fleet.command(at, command)?;
@@ -270,19 +282,21 @@ fn command<F: Fleet>(
 /// A server refuses connections because it has too many.
 const TOO_MANY: TroubleKind = TroubleKind::Closed(Closed::Broken(PeerError::TooManyConnections));
 
-/// Waits until every connection is open, and says meanwhile how many are; gives up if none opens
-/// within the timeout.
+/// Waits until every connection is open, and tells the barrier meanwhile how many are; gives up if
+/// none opens within the timeout.
 fn open<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
     totals: &mut TallySum,
-    tell: &mut dyn FnMut(u64),
+    mut barrier: Option<&mut dyn Barrier>,
 ) -> Result<Interval, Failure> {
-    let mut last = (totals.all_connections().opened, fleet.now());
+    let (mut opened_before, mut since) = (totals.all_connections().opened, fleet.now());
     loop {
         let interval = fleet.collect(fleet.now() + LEAD, totals)?;
         let opened = totals.all_connections().opened;
-        tell(opened);
+        if let Some(barrier) = &mut barrier {
+            barrier.opening(opened, plan.own_connections());
+        }
         let ready = interval.workers.iter().all(|worker| worker.stage >= Stage::Ready);
         if ready || interval.interrupted {
             return Ok(interval);
@@ -303,10 +317,10 @@ fn open<F: Fleet>(
             let (server, what) = (server.name.clone(), trouble.what);
             return Err(Fault::Opening { server, what, so_far }.into());
         }
-        if opened != last.0 {
-            last = (opened, interval.at);
+        if opened != opened_before {
+            (opened_before, since) = (opened, interval.at);
         }
-        if interval.at.since(last.1) >= plan.timeout + LOOK_EVERY {
+        if interval.at.since(since) >= plan.timeout + LOOK_EVERY {
             let (wanted, timeout) = (u64::from(wanted), plan.timeout);
             return Err(Fault::OpeningSlowly { opened, wanted, timeout }.into());
         }
@@ -320,17 +334,18 @@ const UNSERVED_CONNECTIONS: u64 = 8;
 /// True if continuing is pointless: nothing was ever answered, and connections ended because the
 /// server does not speak the protocol; or for any reason, if only answers end the plan.
 fn is_unserved(plan: &Plan, totals: &TallySum, passed: Span) -> bool {
-    let sum = |of: fn(&Counters) -> u64| totals.segments.iter().map(of).sum::<u64>();
-    let answered = sum(|counters| counters.answered + counters.failed + counters.late_replies);
-    let broken = sum(|counters| counters.errors[ErrorClass::Protocol as usize]);
+    let mut all = Counters::default();
+    totals.segments.iter().for_each(|segment| all += segment);
+    let is_answered = all.answered + all.failed + all.late_replies > 0;
     // What asks for no answer is not unserved because it has none; what was lost asked for one.
-    let asked = sum(|counters| counters.lost + counters.timed_out) > 0;
-    let is_quiet = !asked && sum(|counters| counters.unacknowledged) > 0;
-    let by_answers = ends_by_answers(plan) && !is_quiet;
-    let ended = if by_answers { totals.all_connections().lost } else { broken };
+    let is_quiet = all.lost + all.timed_out == 0 && all.unacknowledged > 0;
+    let ended = match ends_by_answers(plan) && !is_quiet {
+        true => totals.all_connections().lost,
+        false => all.errors[ErrorClass::Protocol as usize],
+    };
     // With several servers, another may only be slow.
     let patient = plan.servers.len() == 1 || passed > plan.timeout;
-    plan.churn().is_none() && answered == 0 && ended >= UNSERVED_CONNECTIONS && patient
+    plan.churn().is_none() && !is_answered && ended >= UNSERVED_CONNECTIONS && patient
 }
 
 fn stop<F: Fleet>(
@@ -351,10 +366,9 @@ fn is_measured(interval: &Interval) -> bool {
 
 /// True if no worker has had a connection for longer than `timeout`.
 fn disconnected(interval: &Interval, timeout: Span) -> bool {
-    let gone = |worker: &WorkerReport| {
+    interval.workers.iter().all(|worker| {
         worker.disconnected_since.is_some_and(|since| interval.at.since(since) > timeout)
-    };
-    interval.workers.iter().all(gone)
+    })
 }
 
 /// True if only answers end `plan`: a closed loop with a number of operations.
@@ -478,8 +492,8 @@ impl Ended {
     /// Number of connections that ended because the server's bytes violated the protocol or were
     /// not requested.
     pub(crate) fn protocol_errors(&self) -> u64 {
-        let errors = |counters: &Counters| counters.errors[ErrorClass::Protocol as usize];
-        self.totals.segments.iter().map(errors).sum()
+        let segments = self.totals.segments.iter();
+        segments.map(|counters| counters.errors[ErrorClass::Protocol as usize]).sum()
     }
 
     /// Number of the server that refused connections because it has too many, if one did.

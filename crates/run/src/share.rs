@@ -67,7 +67,8 @@ pub trait Barrier {
     /// it. Called about ten times a second, in a run with a precision.
     fn closes(
         &mut self,
-        (open, passed): (Instant, Span),
+        open: Instant,
+        passed: Span,
         so_far: &mut dyn FnMut() -> Record,
     ) -> Option<Instant> {
         let _ = (open, passed, so_far);

@@ -13,6 +13,8 @@ pub(crate) use query_filter::QueryFilter;
 use query_filter::is_closed;
 
 use crate::failure::{Failure, Fault};
+use crate::fill::Filled;
+use crate::run_plan::Ended;
 use memtide_base::{Sentence, Span};
 use memtide_metrics::{Counters, ErrorClass, ReplyClass};
 use memtide_record::{
@@ -34,6 +36,15 @@ pub(crate) fn figures<F: Fleet>(
     server: &ServerPlan,
 ) -> Result<ServerStatistics, AskError> {
     read(fleet.ask(plan, server, Question::Statistics))
+}
+
+/// Queries a server's settings.
+pub(crate) fn settings<F: Fleet>(
+    fleet: &mut F,
+    plan: &Plan,
+    server: &ServerPlan,
+) -> Result<ServerStatistics, AskError> {
+    read(fleet.ask(plan, server, Question::Settings))
 }
 
 /// Queries the statistics of several servers at once.
@@ -117,19 +128,49 @@ fn touching_hits(counters: &Counters) -> u64 {
     reads.sum::<u64>() - counters.touching_misses
 }
 
+/// What this process counted of all that it sent, fills and load together.
+#[derive(Debug, Default)]
+pub(crate) struct OwnCounts {
+    counters: Counters,
+    /// Connections opened.
+    opened: u64,
+}
+
+impl OwnCounts {
+    /// The counts of a fill and of the load that ended, if there was one.
+    pub(crate) fn of(filled: &Filled, main: Option<&Ended>) -> Self {
+        let mut own = Self { counters: filled.counters.clone(), opened: filled.opened };
+        if let Some(ended) = main {
+            ended.totals.segments.iter().for_each(|segment| own.counters += segment);
+            own.opened += ended.totals.all_connections().opened;
+        }
+        own
+    }
+
+    /// Why operations without a reply cannot be compared; none if there are none.
+    fn unknown(&self) -> Option<String> {
+        let all = &self.counters;
+        let replied = all.answered + all.failed + all.unacknowledged + all.late_replies;
+        let count = all.sent.checked_sub(replied).filter(|count| *count > 0)?;
+        Some(format!(
+            "{count} operations got no reply, and whether they reached the servers is unknown"
+        ))
+    }
+}
+
 /// Compares the servers' counters with the counts of this process.
-pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64) -> Agreement {
+pub(crate) fn compare(survey: &Survey, plan: &Plan, own: &OwnCounts) -> Agreement {
     if plan.here.is_some() {
         let why = "the servers count the operations of all shares, which memtide merge compares";
         return Agreement::OfShares(why.to_owned());
     }
-    let turned_away = all.errors[ErrorClass::TooManyConnections as usize] > 0;
+    let turned_away = own.counters.errors[ErrorClass::TooManyConnections as usize] > 0;
     let known = Circumstances {
         counts_connections: plan.requests.transport == Transport::Stream && !turned_away,
         is_moving: survey.is_moving,
         unclear: survey.unclear(),
     };
-    let expected = survey.expected_counters(plan, (all, opened));
+    let expected = survey.expected_counters(plan, own);
     Agreement::of(&expected, survey.readings(), &known)
 }
 
@@ -182,13 +223,12 @@ impl Survey {
     /// report it, a process.
     pub(crate) fn meet(&mut self, plan: &Plan, number: usize, figures: &ServerStatistics) -> bool {
         let server = &plan.servers[number];
-        let is_same = |&earlier: &usize| {
-            let other = &plan.servers[earlier];
-            let shared = other.addresses.iter().any(|address| server.addresses.contains(address));
-            let known = self.before.get(&other.name).and_then(|known| known.get("pid"));
+        let same = plan.servers[..number].iter().position(|earlier| {
+            let shared = earlier.addresses.iter().any(|address| server.addresses.contains(address));
+            let known = self.before.get(&earlier.name).and_then(|known| known.get("pid"));
             shared && known == figures.get("pid")
-        };
-        let first = (0..number).find(is_same).map_or(number, |earlier| self.first(earlier));
+        });
+        let first = same.map_or(number, |earlier| self.first(earlier));
         // Servers without a report are identified by their number alone.
         self.firsts.extend(self.firsts.len()..number);
         self.firsts.push(first);
@@ -201,9 +241,9 @@ impl Survey {
         let (Some(before), Some(after)) = (self.before.get(server), self.after.get(server)) else {
             return false;
         };
-        let both = |name| before.get(name).zip(after.get(name));
-        let other_process = both("pid").is_some_and(|(before, after)| before != after);
-        let up = both("uptime").and_then(|(before, after)| before.as_f64().zip(after.as_f64()));
+        let [pids, uptimes] = ["pid", "uptime"].map(|name| before.get(name).zip(after.get(name)));
+        let other_process = pids.is_some_and(|(before, after)| before != after);
+        let up = uptimes.and_then(|(before, after)| before.as_f64().zip(after.as_f64()));
         let least_s = self.passed.saturating_sub(UPTIME_SLACK).as_s_f64();
         other_process || up.is_some_and(|(before, after)| after - before < least_s)
     }
@@ -249,26 +289,17 @@ impl Survey {
         self.is_touched.then(|| natively(&why))
     }
 
-    /// Counts that the servers should have of this process, whose sums are `all` and which opened
-    /// `opened` connections.
-    fn expected_counters(&self, plan: &Plan, (all, opened): (&Counters, u64)) -> ExpectedCounters {
-        let replied = all.answered + all.failed + all.unacknowledged + all.late_replies;
-        let unknown = || {
-            let count = all.sent.checked_sub(replied).filter(|count| *count > 0)?;
-            Some(format!(
-                "{count} operations got no reply, and whether they reached the servers is unknown"
-            ))
-        };
-        let restarted = || {
-            let mut servers = self.servers(plan);
-            let server = servers.find(|server| self.is_restarted(&server.name))?;
-            Some(format!("server {} was restarted, which reset its counters", server.name))
-        };
+    /// Counts that the servers should have of this process.
+    fn expected_counters(&self, plan: &Plan, own: &OwnCounts) -> ExpectedCounters {
+        let mut servers = self.servers(plan);
+        let restarted = servers.find(|server| self.is_restarted(&server.name)).map(|server| {
+            format!("server {} was restarted, which reset its counters", server.name)
+        });
         ExpectedCounters {
-            counters: self.with_gets(expected(all, plan.requests.protocol)),
+            counters: self.with_gets(expected(&own.counters, plan.requests.protocol)),
             // The first query of each server also lies between the two of the whole run.
-            connections: opened + self.asked_between + self.servers(plan).count() as u64,
-            not_compared: self.unavailable.clone().or_else(unknown).or_else(restarted),
+            connections: own.opened + self.asked_between + self.servers(plan).count() as u64,
+            not_compared: self.unavailable.clone().or_else(|| own.unknown()).or(restarted),
         }
     }
 
@@ -287,13 +318,13 @@ impl Survey {
     pub(crate) fn expected_of_share(
         &self,
         plan: &Plan,
-        counted: (&Counters, u64),
+        own: &OwnCounts,
     ) -> Option<ExpectedCounters> {
         plan.here.as_ref()?;
         if self.before.is_empty() && self.unavailable.is_none() {
             return None;
         }
-        let expected = self.expected_counters(plan, counted);
+        let expected = self.expected_counters(plan, own);
         let not_compared = expected.not_compared.or_else(|| self.unclear());
         Some(ExpectedCounters { not_compared, ..expected })
     }

@@ -62,7 +62,7 @@ impl<'a> Watch<'a> {
         totals.segments.iter().for_each(|segment| all += segment);
         let kinds = self.conditions.iter().filter_map(|condition| match condition.subject {
             Subject::Response { kind, .. } => Some(kind),
-            Subject::Rate | Subject::Errors | Subject::StartSkew => None,
+            _ => None,
         });
         Look {
             at,

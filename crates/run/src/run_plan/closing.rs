@@ -52,7 +52,8 @@ impl<'a> Closing<'a> {
         &mut self,
         fleet: &impl Fleet,
         plan: &Plan,
-        (start, interval): (Instant, &Interval),
+        start: Instant,
+        interval: &Interval,
         totals: &mut TallySum,
         barrier: Option<&mut dyn Barrier>,
     ) -> Result<Option<Instant>, Failure> {
@@ -62,10 +63,10 @@ impl<'a> Closing<'a> {
             return Ok(None);
         }
         let so_far = &mut self.so_far;
-        let mut record = || record_so_far(plan, (start, interval), totals, &mut **so_far);
+        let mut record = || record_so_far(plan, start, interval, totals, &mut **so_far);
         let passed = now.since(open);
         let at = match barrier {
-            Some(barrier) => barrier.closes((open, passed), &mut record),
+            Some(barrier) => barrier.closes(open, passed, &mut record),
             None if now >= end || passed < self.looks.next => None,
             None => self.looks.are_narrow(&record(), passed).then(|| fleet.now() + LEAD),
         };
@@ -84,7 +85,8 @@ impl<'a> Closing<'a> {
 /// The record of a load so far, of which `totals` are known.
 fn record_so_far(
     plan: &Plan,
-    (start, interval): (Instant, &Interval),
+    start: Instant,
+    interval: &Interval,
     totals: &mut TallySum,
     so_far: SoFar<'_>,
 ) -> Record {

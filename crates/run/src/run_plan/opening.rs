@@ -52,7 +52,8 @@ impl Opening {
     pub(super) fn look(
         &mut self,
         plan: &Plan,
-        (start, now): (Instant, Instant),
+        start: Instant,
+        now: Instant,
         totals: &TallySum,
         barrier: Option<&mut dyn Barrier>,
     ) -> Result<Option<Instant>, Failure> {

@@ -29,7 +29,8 @@ impl ServerCommands {
     pub(crate) fn before<F: Fleet>(
         &mut self,
         fleet: &mut F,
-        (plan, survey): (&Plan, &Survey),
+        plan: &Plan,
+        survey: &Survey,
         scenario: &Scenario,
     ) -> Result<(), Failure> {
         for server in survey.servers(plan) {
@@ -45,7 +46,8 @@ impl ServerCommands {
     pub(crate) fn after<F: Fleet>(
         &mut self,
         fleet: &mut F,
-        (plan, survey): (&Plan, &Survey),
+        plan: &Plan,
+        survey: &Survey,
         scenario: &Scenario,
     ) {
         for server in survey.servers(plan) {

@@ -61,7 +61,8 @@ fn survey(before: ServerStatistics, after: ServerStatistics, is_moving: bool) ->
     let side = |figures| [("one".to_owned(), figures)].into();
     let (before, after) = (side(before), side(after));
     let survey = Survey { before, after, asked_between: 1, is_moving, ..Survey::default() };
-    compare(&survey, &plan_of(&Scenario::default()), &counters(), OPENED)
+    let own = OwnCounts { counters: counters(), opened: OPENED };
+    compare(&survey, &plan_of(&Scenario::default()), &own)
 }
 
 #[test]

@@ -469,7 +469,8 @@ impl Barrier for AtMaster {
 
     fn closes(
         &mut self,
-        (open, _): (Instant, Span),
+        open: Instant,
+        _passed: Span,
         so_far: &mut dyn FnMut() -> Record,
     ) -> Option<Instant> {
         if self.work.told.is_asked.swap(false, Ordering::Relaxed) {

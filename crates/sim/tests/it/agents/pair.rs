@@ -105,6 +105,7 @@ impl Fleet for Second {
         let question = match question {
             Question::Version => Question::Version,
             Question::Statistics => Question::Statistics,
+            Question::Settings => Question::Settings,
             Question::Get => Question::Get,
             Question::Line(line) => panic!("an agent asks {line}"),
         };
@@ -176,7 +177,8 @@ impl Barrier for AtBoard {
 
     fn closes(
         &mut self,
-        (open, passed): (Instant, Span),
+        open: Instant,
+        passed: Span,
         so_far: &mut dyn FnMut() -> Record,
     ) -> Option<Instant> {
         let mut board = self.board.lock().expect("no agent panics");
