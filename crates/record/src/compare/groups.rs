@@ -5,7 +5,7 @@ use super::differences::{LOOP, differences};
 use super::rule::Sides;
 use super::trial::{is_overloaded, spoilt, value};
 use super::{Named, RecordPart, Rule, RuleResult, TrialFigure};
-use crate::record::{PlanRecord, Record};
+use crate::record::{PlanRecord, Record, WarningRecord};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,6 +47,9 @@ pub struct Groups {
     /// of the machine, and the version of memtide.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unlike: Vec<String>,
+    /// True if a run did not check the servers' certificates.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unchecked: bool,
     /// Results of the rules.
     pub rules: Vec<RuleResult>,
 }
@@ -106,6 +109,8 @@ pub fn compare_groups(
         .iter()
         .flatten()
         .filter_map(|(name, record)| Some(format!("{name}: {}", spoilt(record)?)));
+    let mut warnings = all.iter().flat_map(|record| &record.warnings);
+    let unchecked = warnings.any(WarningRecord::is_about_trust);
     let unlike = differences(&all).into_iter();
     let unlike =
         unlike.filter(|it| it.unlike && (it.part != RecordPart::Result || it.name == LOOP));
@@ -119,6 +124,7 @@ pub fn compare_groups(
         difference,
         left_out: left_out.collect(),
         unlike: unlike.map(|it| it.name).collect(),
+        unchecked,
         rules: rules.iter().map(judged).collect(),
         figures,
     }

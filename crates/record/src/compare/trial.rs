@@ -8,6 +8,7 @@ use crate::belief::SOME_UNANSWERED;
 use crate::judge::Measured;
 use crate::record::{
     Check, CheckKind, CheckResult, FloorRecord, Percentile, PlanRecord, Record, Verdict,
+    WarningRecord,
 };
 use memtide_base::choice::RateUnit;
 
@@ -53,6 +54,9 @@ pub struct Trial {
     /// none if nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unlike: Option<String>,
+    /// True if a run did not check the servers' certificates.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unchecked: bool,
     /// Why there are no more pairs; none while the trial runs.
     pub ended_by: Option<TrialEnd>,
     /// Which run failed, and in which pair; none unless one ended the trial.
@@ -165,6 +169,8 @@ impl Trial {
             self.floors = Some([a, b]);
         }
         self.unlike = unlike(&records[0].plan, &records[1].plan).or(self.unlike.take());
+        let mut warnings = records.iter().flat_map(|record| &record.warnings);
+        self.unchecked |= warnings.any(WarningRecord::is_about_trust);
         for (named, owns) in self.names.iter().zip(&mut self.owns) {
             let own = records.each_ref().map(|record| named.own(record));
             for (owns, own) in owns.iter_mut().zip(own).filter(|_| left_out.is_none()) {

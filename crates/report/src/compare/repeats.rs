@@ -1,13 +1,13 @@
 //! Repeats of a run as text and as Markdown: a line for each run as it ends, then the medians.
 
-use super::table;
 use super::trial::percent;
+use super::{table, trust_sentence};
 use crate::figure::in_unit;
 use crate::files::{escaped, table as markdown_table};
 use crate::layout::{TextLayout, wrapped};
 use crate::number::{counted, or_none};
-use memtide_record::GoalResult;
 use memtide_record::compare::{Named, RepeatedFigure, RepeatedGoal, Repeats};
+use memtide_record::{GoalResult, WarningRecord};
 
 /// The line of the last run.
 pub fn repeat_line(repeats: &Repeats, names: &[Named]) -> String {
@@ -62,7 +62,10 @@ fn row(figure: &RepeatedFigure) -> Vec<String> {
 
 /// What limits the result.
 fn sentences(repeats: &Repeats) -> Vec<String> {
-    let mut sentences: Vec<String> = repeats.goals.iter().map(goal_sentence).collect();
+    let mut warnings = repeats.runs.iter().flat_map(|record| &record.warnings);
+    let trust = trust_sentence(warnings.any(WarningRecord::is_about_trust));
+    let mut sentences: Vec<String> = trust.into_iter().collect();
+    sentences.extend(repeats.goals.iter().map(goal_sentence));
     let unsteady = repeats.figures.iter().filter(|figure| figure.unsteady);
     let names: Vec<&str> = unsteady.map(|figure| &*figure.name).collect();
     if !names.is_empty() {

@@ -3,9 +3,11 @@
 use super::*;
 use crate::fixture;
 use crate::fixture::expect;
+use crate::{StepsText, TextOptions, text_for};
 use memtide_record::compare::{
     Named, RepeatedFigure, Repeats, Trial, TrialEnd, Unit, compare, compare_groups,
 };
+use memtide_record::steps::{Conclusion, CourseKind};
 use memtide_record::{Believable, Check, CheckKind, CheckResult, FloorRecord, Rule, WarningRecord};
 use memtide_scenario::Kind;
 
@@ -197,4 +199,57 @@ fn groups_made_one_after_the_other_are_told_with_their_times() {
     let other_day = "A was measured 2027-01-15 08:00–08:02, B 2027-01-16 08:00–08:02 (UTC): ";
     assert!(said(1_440).contains(other_day), "{}", said(1_440));
     assert!(!said(1).contains("cannot be told"), "their runs alternate");
+}
+
+/// A record whose warning about trust comes last, as in files of older versions.
+fn unchecked() -> Record {
+    let mut record = fixture::open();
+    let steal = Warning::CpuStolen { share: 0.2 };
+    record.warnings =
+        [steal.clone(), steal, Warning::TlsUnchecked].iter().map(Into::into).collect();
+    record
+}
+
+/// All figures depend on who answered: a warning about that comes first, and in every report.
+#[test]
+fn warnings_about_trust_come_first_and_in_every_report() {
+    let record = unchecked();
+    let short = TextOptions { full: false, ..TextOptions::default() };
+    let mut reports = vec![
+        fixture::text(&record),
+        text_for(&record, &short),
+        crate::markdown(&record),
+        #[cfg(feature = "html")]
+        crate::page(&record),
+    ];
+    let mut steps = StepsText::new(CourseKind::Search, &[], None);
+    steps.step(&fixture::step(1, record.clone()));
+    reports.push(steps.conclusion(&Conclusion::default()));
+    for report in reports {
+        let report = report.split_whitespace().collect::<Vec<_>>().join(" ");
+        let trust = report.find("certificates were not checked").expect(&report);
+        assert!(report.find("hypervisor").is_none_or(|steal| trust < steal), "{report}");
+    }
+    let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], 0.05, &[], &[]);
+    trial.add('A', 1, &[fixture::open(), record.clone()]);
+    let groups = [("a.json", fixture::open()), ("b.json", record.clone())]
+        .map(|(name, record)| vec![(name.to_owned(), record)]);
+    let groups = compare_groups(&groups, 0.05, &[], &[], 0.05);
+    let repeats = Repeats { runs: vec![record.clone()], ..Repeats::new(1) };
+    let records = [("a.json".to_owned(), fixture::open()), ("b.json".to_owned(), record)];
+    let comparison = compare(&records, &[]);
+    for report in [
+        trial_text(&trial, None),
+        trial_markdown(&trial),
+        groups_text(&groups, None),
+        groups_markdown(&groups),
+        repeats_text(&repeats, None),
+        repeats_markdown(&repeats),
+        comparison_text(&comparison, &records, None),
+        comparison_markdown(&comparison, &records, false),
+    ] {
+        let report = report.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = ["certificates were not checked", "certificates not checked"];
+        assert!(words.iter().any(|words| report.contains(words)), "{report}");
+    }
 }
