@@ -9,6 +9,7 @@ mod exit;
 mod output;
 
 use memtide_host::memory;
+use memtide_session::console::show;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -18,6 +19,11 @@ fn main() -> ExitCode {
         return ExitCode::from(call.answer());
     }
     let words: Vec<_> = std::env::args_os().collect();
+    if let Some(text) = cmd::explained(&words) {
+        // A reader that has gone away is no error.
+        drop(show(&text));
+        return ExitCode::SUCCESS;
+    }
     // What the loader read to link the program.
     memory::release();
     let matches = match flags::command_for(&words).try_get_matches_from(words) {
@@ -25,6 +31,7 @@ fn main() -> ExitCode {
         Err(error) => return exit::of_usage(error),
     };
     memory::release();
+    exit::note_same_name(&matches);
     match cmd::dispatch(&matches) {
         Ok(code) => ExitCode::from(code),
         Err(stop) => exit::report(&stop),

@@ -15,6 +15,8 @@ pub mod compare;
 
 pub mod judge;
 
+mod run_figure;
+
 mod agreement;
 
 pub mod belief;
@@ -34,6 +36,10 @@ mod pages;
 #[cfg(test)]
 #[path = "../../base/tests/prose/mod.rs"]
 mod prose;
+
+#[cfg(test)]
+#[path = "../../base/tests/schemas/mod.rs"]
+mod schemas;
 
 pub use agreement::{Agreement, Circumstances, Readings};
 pub use belief::{Channel, GradedFigure, LATE, Ranged, joined};

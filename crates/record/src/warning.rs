@@ -8,7 +8,9 @@ mod means;
 mod shortfall;
 mod upset;
 mod words;
+mod kind;
 
+pub use kind::{CodeEntry, WarningKind, code_entries};
 pub use means::Means;
 pub use shortfall::Shortfall;
 pub use upset::{TimeRange, Upset, exact_percent};
@@ -17,7 +19,6 @@ pub use words::natively;
 use crate::record::{Distribution, Missing, Percentile, ProgramCpu, WarningRecord};
 use memtide_base::Span;
 use memtide_base::units::{format_count, format_percent, format_rate, format_span, format_time};
-use memtide_belief::machine::Spoiler;
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
@@ -256,40 +257,45 @@ const fn whose(own: Option<bool>) -> &'static str {
 }
 
 impl Warning {
+    /// What the warning is about.
+    pub const fn kind(&self) -> WarningKind {
+        match self {
+            Self::GeneratorLate { .. } => WarningKind::GeneratorLate,
+            Self::CpuTaken { .. } => WarningKind::CpuTaken,
+            Self::ServerCpuTaken { .. } => WarningKind::ServerCpuTaken,
+            Self::CpuThrottled { .. } => WarningKind::CpuThrottled,
+            Self::ClientSaturated { .. } => WarningKind::ClientSaturated,
+            Self::SharedCpu { .. } => WarningKind::SharedCpu,
+            Self::CpuStolen { .. } => WarningKind::CpuStolen,
+            Self::TooFewSamples { .. } => WarningKind::TooFewSamples,
+            Self::UnsteadyWarmup { .. } => WarningKind::UnsteadyWarmup,
+            Self::Imprecise { .. } => WarningKind::Imprecise,
+            Self::Overloaded { .. } => WarningKind::Overloaded,
+            Self::FileLimit { .. } => WarningKind::FileLimit,
+            Self::Evictions { .. } => WarningKind::Evictions,
+            Self::FewConnections { .. } => WarningKind::FewConnections,
+            Self::TooManyConnections { .. } => WarningKind::TooManyConnections,
+            Self::SampleOverflow { .. } => WarningKind::SampleOverflow,
+            Self::OtherClients { .. } => WarningKind::OtherClients,
+            Self::StatsUnavailable { .. } => WarningKind::StatsUnavailable,
+            Self::ConnectionsLost { .. } => WarningKind::ConnectionsLost,
+            Self::Upset(upset) => upset.kind(),
+            Self::DescriptorsExhausted { .. } => WarningKind::DescriptorsExhausted,
+            Self::PortsExhausted { .. } => WarningKind::PortsExhausted,
+            Self::ConnectsFailed { .. } => WarningKind::ConnectsFailed,
+            Self::OutputFailed { .. } => WarningKind::OutputFailed,
+            Self::HistogramSaturated { .. } => WarningKind::HistogramSaturated,
+            Self::TlsUnchecked => WarningKind::TlsUnchecked,
+            Self::Shortfall(shortfall) => shortfall.kind(),
+            Self::LineRefused { .. } => WarningKind::LineRefused,
+            Self::ServersDiffer { .. } => WarningKind::ServersDiffer,
+            Self::RowsWithoutRecord { .. } => WarningKind::RowsWithoutRecord,
+        }
+    }
+
     /// Stable name of the warning, for programs.
     pub const fn code(&self) -> &'static str {
-        match self {
-            Self::GeneratorLate { .. } => "generator_late",
-            Self::CpuTaken { .. } => Spoiler::CpuTaken.code(),
-            Self::ServerCpuTaken { .. } => "server_cpu_taken",
-            Self::CpuThrottled { .. } => "cpu_throttled",
-            Self::ClientSaturated { .. } => "client_saturated",
-            Self::SharedCpu { .. } => Spoiler::SharedCpu.code(),
-            Self::CpuStolen { .. } => Spoiler::CpuStolen.code(),
-            Self::TooFewSamples { .. } => "too_few_samples",
-            Self::UnsteadyWarmup { .. } => "unsteady_warmup",
-            Self::Imprecise { .. } => "imprecise",
-            Self::Overloaded { .. } => "overloaded",
-            Self::FileLimit { .. } => Spoiler::FileLimit.code(),
-            Self::Evictions { .. } => "evictions",
-            Self::FewConnections { .. } => "few_connections",
-            Self::TooManyConnections { .. } => "too_many_connections",
-            Self::SampleOverflow { .. } => "sample_overflow",
-            Self::OtherClients { .. } => "other_clients",
-            Self::StatsUnavailable { .. } => "stats_unavailable",
-            Self::ConnectionsLost { .. } => "connections_lost",
-            Self::Upset(upset) => upset.code(),
-            Self::DescriptorsExhausted { .. } => "descriptors_exhausted",
-            Self::PortsExhausted { .. } => "ports_exhausted",
-            Self::ConnectsFailed { .. } => "connects_failed",
-            Self::OutputFailed { .. } => "output_failed",
-            Self::HistogramSaturated { .. } => "histogram_saturated",
-            Self::TlsUnchecked => "tls_unchecked",
-            Self::Shortfall(shortfall) => shortfall.code(),
-            Self::LineRefused { .. } => "line_refused",
-            Self::ServersDiffer { .. } => "servers_differ",
-            Self::RowsWithoutRecord { .. } => "rows_without_record",
-        }
+        self.kind().code()
     }
 
     /// The problem, with its figures: a sentence without its full stop.
@@ -370,72 +376,15 @@ impl Warning {
     pub const fn remedy(&self) -> &'static str {
         match self {
             Self::GeneratorLate { cause, .. } => generator_late_remedy(*cause),
-            Self::CpuTaken { by_server, .. } => cpu_taken_remedy(*by_server),
-            Self::ServerCpuTaken { .. } => {
-                "stop other programs on the server's CPUs, or give it CPUs of its own (taskset)"
+            Self::CpuTaken { by_server: true, .. } => {
+                "give the server CPUs of its own, and memtide keeps to the others: 'taskset -acp 1 \
+                 PROCESS' moves a running server to CPU 1"
             }
-            Self::CpuThrottled { .. } => {
-                "give the control group a larger CPU quota (a container's CPU limit), or use fewer \
-                 --threads and a lower --rate"
-            }
-            Self::ClientSaturated { .. } => "use more --threads or CPUs, or a lower --rate",
-            Self::SharedCpu { .. } => Spoiler::SharedCpu.remedy(),
-            Self::CpuStolen { .. } => Spoiler::CpuStolen.remedy(),
-            Self::RowsWithoutRecord { .. } => {
-                "use the record for totals; memtide agent records fetches what a living agent kept"
-            }
-            Self::TooFewSamples { .. } => "measure longer (--duration) or at a higher --rate",
-            Self::UnsteadyWarmup { .. } => LONGER_WARMUP,
-            Self::Imprecise { .. } => {
-                "measure longer (--at-most) or at a higher --rate; if memtide was late, that does \
-                 not help: see memtide doctor"
-            }
-            Self::Overloaded { .. } => LOWER_RATE,
-            Self::FileLimit { .. } => Spoiler::FileLimit.remedy(),
             Self::Evictions { own: Some(false), .. } => {
                 "this run needs no action; if the other items matter, use another server or give \
                  this one more memory (its -m)"
             }
-            Self::Evictions { .. } => {
-                "give the server more memory (its -m), or use fewer --keys or a smaller \
-                 --value-size"
-            }
-            Self::FewConnections { .. } => "use more --connections, or several client machines",
-            Self::TooManyConnections { .. } => {
-                "raise the server's connection limit (its -c) or use fewer --connections"
-            }
-            Self::SampleOverflow { .. } => {
-                "write --samples to a faster disk, or use a lower --rate"
-            }
-            Self::OtherClients { .. } => "measure a server that no other client uses",
-            Self::StatsUnavailable { .. } => {
-                "let the server answer the stats command, or skip the comparison with --no-stats"
-            }
-            Self::ConnectionsLost { .. } => {
-                "check the server's log; the response times include the losses"
-            }
-            Self::Upset(upset) => upset.remedy(),
-            Self::DescriptorsExhausted { .. } => {
-                "raise the hard limit (ulimit -Hn, fs.file-max) or use fewer --connections"
-            }
-            Self::PortsExhausted { .. } => {
-                "reset connections with --linger 0, add source addresses with --bind, or widen \
-                 net.ipv4.ip_local_port_range"
-            }
-            Self::ConnectsFailed { .. } => {
-                "check that the server runs and that its listen backlog is long enough; the \
-                 response times include the failures"
-            }
-            Self::OutputFailed { .. } => "choose a place that can be written, and run again",
-            Self::HistogramSaturated { .. } => "set a --timeout below one hour",
-            Self::TlsUnchecked => "name the file of their CA with --tls-ca, without --tls-insecure",
-            Self::Shortfall(shortfall) => shortfall.remedy(),
-            Self::LineRefused { .. } => {
-                "use commands in --before and --after that the server knows"
-            }
-            Self::ServersDiffer { .. } => {
-                "compare the times of each server before you attribute them to one of them"
-            }
+            _ => self.kind().remedy(),
         }
     }
 }
@@ -474,12 +423,6 @@ fn generator_late(percentile: Percentile, seen_ns: f64, ideal_ns: f64) -> String
     )
 }
 
-/// Remedy of a run whose warm-up ended too early.
-const LONGER_WARMUP: &str =
-    "measure longer (--duration), or give the warm-up that the server needs (--warmup)";
-/// Remedy of an overloaded run.
-const LOWER_RATE: &str = "measure at a lower --rate; in a longer run the times only grow further";
-
 fn overloaded(from: Span, to: Span) -> String {
     format!(
         "OVERLOADED: response times grew from {} to {} during the run, because the servers carried \
@@ -515,16 +458,6 @@ fn busiest_words(ProgramCpu { name, id, cpus, .. }: &ProgramCpu) -> String {
 
 fn worker_words(worker: u32) -> String {
     format!("worker {worker}")
-}
-
-const fn cpu_taken_remedy(by_server: bool) -> &'static str {
-    match by_server {
-        true => {
-            "give the server CPUs of its own, and memtide keeps to the others: 'taskset -acp 1 \
-             PROCESS' moves a running server to CPU 1"
-        }
-        false => Spoiler::CpuTaken.remedy(),
-    }
 }
 
 fn cpu_throttled(share: f64) -> String {
@@ -617,6 +550,21 @@ impl Warning {
 }
 
 /// A warning about a run whose settings are not known here.
+impl WarningRecord {
+    /// True if other machines than the servers may have answered. Reports print such a warning
+    /// first, because all figures depend on it.
+    pub fn is_about_trust(&self) -> bool {
+        self.code == Warning::TlsUnchecked.code()
+    }
+
+    /// The warnings in the order of reports.
+    pub fn in_order(warnings: &[Self]) -> Vec<&Self> {
+        let mut ordered: Vec<&Self> = warnings.iter().collect();
+        ordered.sort_by_key(|warning| !warning.is_about_trust());
+        ordered
+    }
+}
+
 impl From<&Warning> for WarningRecord {
     fn from(warning: &Warning) -> Self {
         warning.to_record(&Means::default())

@@ -37,13 +37,15 @@ pub(crate) fn judgement(out: &mut TextLayout, record: &Record, full: bool) {
     if full {
         for check in record.believable.checks.iter().filter(|check| is_worth_saying(check, record))
         {
-            let text = format!("{} not checked: {}", subject(check.code), check.message);
+            let code = check.code.code();
+            let text = format!("{} not checked: {} [{code}]", subject(check.code), check.message);
             wrapped(out, "note: ", "      ", &text);
         }
     }
     let warnings = most(WARNINGS_MAX - usize::from(!goals.is_empty()));
     for warning in WarningRecord::in_order(&record.warnings).into_iter().take(warnings) {
-        let text = format!("{}; {}", warning.message, warning.remedy);
+        let code = if full { format!(" [{}]", warning.code) } else { String::new() };
+        let text = format!("{}; {}{code}", warning.message, warning.remedy);
         wrapped(out, "warning: ", "         ", &text);
     }
     let more = [
@@ -59,6 +61,11 @@ pub(crate) fn judgement(out: &mut TextLayout, record: &Record, full: bool) {
         continued(out, "next: ", &command, &format!("# {why}"));
     }
     let words = believable_by(record, most(REASONS_MAX));
+    let mut failed: Vec<&str> = record.believable.reasons.iter().map(|it| it.code.code()).collect();
+    failed.dedup();
+    if full && !failed.is_empty() {
+        wrapped(out, "failed checks: ", "               ", &failed.join(", "));
+    }
     unbroken(out, "believable: ", "            ", &words);
 }
 

@@ -11,11 +11,14 @@ mod steps;
 mod run;
 mod sim;
 mod doctor;
+mod codes;
 mod serve;
 #[cfg(feature = "cluster")]
 mod agent;
 #[cfg(feature = "documents")]
 mod generate;
+
+pub(crate) use codes::explained;
 
 use clap::ArgMatches;
 use memtide_session::exit::Stop;

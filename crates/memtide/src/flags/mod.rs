@@ -8,7 +8,7 @@ mod help;
 
 pub(crate) use help::Length;
 
-use crate::output::NOTES;
+use crate::output::{NOTES, note_cut_keys};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use help::{Page, with_help};
@@ -57,7 +57,10 @@ fn command_with(length: Length, includes: impl Fn(&str) -> bool) -> Command {
     Command::new("memtide")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Load generator for memcached that reports how far its numbers can be trusted")
-        .after_help("Start with: memtide run          memtide run -s HOST --rate 50k")
+        .after_help(
+            "Start with: memtide run          memtide run -s HOST --rate 50k\n\
+             Codes: memtide help CODE explains a warning or a check, such as cpu_taken",
+        )
         .subcommand_required(true)
         .arg_required_else_help(true)
         .args_override_self(true)
@@ -318,6 +321,7 @@ fn read(matches: &ArgMatches) -> Result<(Settings, bool), Stop> {
         ));
     }
     check_built(&settings.outputs)?;
+    note_cut_keys(&settings);
     let warmup = field::find("warmup").expect("it is a field");
     Ok((settings, layers.iter().any(|layer| layer.mentions(warmup))))
 }

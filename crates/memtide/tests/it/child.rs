@@ -1,6 +1,7 @@
 //! The program as a child process: started, signalled, waited for. No child outlives its time limit
 //! or its handle.
 
+use crate::schemas::published;
 use jsonschema::Validator;
 use memtide_record::{CheckKind, CheckResult, Record};
 use rustix::process::{Pid, Signal, kill_process};
@@ -15,8 +16,8 @@ use std::sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Time limit of a run; one that exceeds it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time limit of a run; one that exceeds it hangs, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(180);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Tests about pauses run alone; all others run in parallel.
@@ -224,6 +225,11 @@ impl Running {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
+    /// Waits until it catches `signal`, which would kill it before; fails the test if it never does.
+    pub(crate) fn await_handler(&self, signal: Signal) {
+        until("it catches no signal", || catches(self.id(), signal));
+    }
+
     /// Waits until it ends; fails the test if it does not.
     pub(crate) fn finish(mut self) -> Finished {
         let (status, late) = loop {
@@ -253,6 +259,23 @@ impl Drop for Running {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+/// Waits until `is_so`; fails the test with `what` if it takes too long.
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < PATIENCE, "waited in vain: {what}");
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// True if the process has a handler for `signal`, or has ended.
+fn catches(process: u32, signal: Signal) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    caught.is_none_or(|mask| mask & (1 << (signal.as_raw() - 1)) != 0)
 }
 
 fn read_all(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
@@ -322,16 +345,9 @@ impl Finished {
     }
 }
 
-/// What checks against a published schema of `docs/`. Making one takes longer than most runs.
-pub(crate) fn schema(page: &str) -> Validator {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
-    let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    jsonschema::validator_for(&schema).unwrap()
-}
-
 /// Reads a record, and checks it against the published schema and the conservation of operations.
 pub(crate) fn read_record(text: &str) -> Result<Record, String> {
-    static SCHEMA: LazyLock<Validator> = LazyLock::new(|| schema("record.schema.json"));
+    static SCHEMA: LazyLock<Validator> = LazyLock::new(|| published("record.schema.json"));
     let value: serde_json::Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
     if let Some(error) = SCHEMA.iter_errors(&value).next() {
         return Err(error.to_string());

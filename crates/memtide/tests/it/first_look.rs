@@ -32,6 +32,17 @@ fn a_run_without_a_server_brings_its_own_and_ends_with_a_verdict() {
     assert!(!run.out.contains('\x1b'), "no colour and no cursor outside a terminal: {run}");
 }
 
+#[test]
+fn help_explains_the_code_of_a_warning_or_a_check() {
+    let warning = memtide("help cpu_taken").exits(0);
+    assert!(warning.out.starts_with("cpu_taken: a warning\n"), "{warning}");
+    assert!(warning.out.contains("what to do: stop other programs"), "{warning}");
+    let check = memtide("help worker_busy").exits(0);
+    assert!(check.out.starts_with("worker_busy: a check of the verdict\n"), "{check}");
+    assert!(check.out.contains("if it fails: use more threads"), "{check}");
+    memtide("help worker_lazy").exits(2);
+}
+
 /// The CPUs that this test may use.
 fn allowed() -> Vec<usize> {
     let mask = sched_getaffinity(None).unwrap();

@@ -45,3 +45,5 @@ mod tls;
 mod prelude;
 mod peer;
 mod child;
+#[path = "../../../base/tests/schemas/mod.rs"]
+mod schemas;

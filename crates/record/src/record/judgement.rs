@@ -100,32 +100,48 @@ pub struct Check {
     pub allowed: Option<f64>,
 }
 
-/// Kinds of checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum CheckKind {
-    /// At least one operation was answered.
-    Answered,
-    /// Few operations went without a good answer, and not all servers were lost.
-    Errors,
-    /// The achieved rate equals the target rate.
-    Rate,
-    /// In older records: memtide's own delay is a small part of the median response time.
-    GeneratorP50,
-    /// In older records: memtide's own delay is a small part of the 99th percentile of response
-    /// time.
-    GeneratorP99,
-    /// No worker was busy almost all of the time.
-    WorkerBusy,
-    /// The embedded server does not share its CPU with the workers.
-    OwnCpus,
-    /// The servers' counters equal memtide's.
-    ServerCounters,
-    /// All shares of the run are present.
-    Shares,
-    /// In a closed loop, which does not send meanwhile: no server was silent. Absent if none was.
-    Silence,
+/// Declares the checks of the verdict: variant, code, meaning.
+macro_rules! checks {
+    ($($kind:ident = $code:literal, $meaning:literal;)*) => {
+        /// Kinds of checks.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(test, derive(JsonSchema))]
+        pub enum CheckKind {
+            $(#[doc = $meaning] #[serde(rename = $code)] $kind,)*
+        }
+
+        impl CheckKind {
+            /// Every check.
+            pub const ALL: &[Self] = &[$(Self::$kind,)*];
+
+            /// Stable name of the check, for programs.
+            pub const fn code(self) -> &'static str {
+                match self { $(Self::$kind => $code,)* }
+            }
+
+            /// Meaning: the condition that it checks.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$kind => $meaning,)* }
+            }
+        }
+    };
+}
+
+checks! {
+    Answered = "answered", "At least one operation was answered.";
+    Errors = "errors", "Few operations went without a good answer, and not all servers were lost.";
+    Rate = "rate", "The achieved rate equals the target rate.";
+    GeneratorP50 = "generator_p50",
+        "In older records: memtide's own delay is a small part of the median response time.";
+    GeneratorP99 = "generator_p99",
+        "In older records: memtide's own delay is a small part of the 99th percentile of response \
+         time.";
+    WorkerBusy = "worker_busy", "No worker was busy almost all of the time.";
+    OwnCpus = "own_cpus", "The embedded server does not share its CPU with the workers.";
+    ServerCounters = "server_counters", "The servers' counters equal memtide's.";
+    Shares = "shares", "All shares of the run are present.";
+    Silence = "silence",
+        "In a closed loop, which does not send meanwhile: no server was silent. Absent if none was.";
 }
 
 /// Result of a check.

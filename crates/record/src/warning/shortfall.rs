@@ -1,5 +1,7 @@
 //! Shortfalls: differences between a server's items and the scenario that the scenario accepts.
 
+use super::WarningKind;
+
 /// A difference between the items on a server and those of the scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shortfall {
@@ -38,12 +40,12 @@ pub enum Shortfall {
 }
 
 impl Shortfall {
-    /// Stable name of the warning, for programs.
-    pub(super) const fn code(&self) -> &'static str {
+    /// What the warning is about.
+    pub(super) const fn kind(&self) -> WarningKind {
         match self {
-            Self::LoadPartial { .. } => "load_partial",
-            Self::StoresRefused { .. } => "stores_refused",
-            Self::ValuesResized { .. } => "values_resized",
+            Self::LoadPartial { .. } => WarningKind::LoadPartial,
+            Self::StoresRefused { .. } => WarningKind::StoresRefused,
+            Self::ValuesResized { .. } => WarningKind::ValuesResized,
         }
     }
 
@@ -60,19 +62,6 @@ impl Shortfall {
                 "{server} holds values of other lengths than {values}: {resized} of {found} \
                  sampled values differ, and their mean is {mean:.0} bytes"
             ),
-        }
-    }
-
-    /// The remedy: a clause that begins with a verb.
-    pub(super) const fn remedy(&self) -> &'static str {
-        match self {
-            Self::LoadPartial { .. } => "give the server more memory (its -m), or expect misses",
-            Self::StoresRefused { .. } => {
-                "find out why the server refuses stores or loses connections, or expect misses"
-            }
-            Self::ValuesResized { .. } => {
-                "fill the server with --load auto, or set --value-size to the lengths that it holds"
-            }
         }
     }
 }

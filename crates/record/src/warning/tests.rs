@@ -1,8 +1,9 @@
 //! Every warning has its own code, its figures in its sentence, and a remedy.
 
 use super::*;
+use crate::pages::expect_document;
 use crate::prose::flaw;
-use crate::record::{LoopKind, Record};
+use crate::record::{CheckKind, LoopKind, Record};
 use std::collections::BTreeSet;
 
 #[expect(clippy::too_many_lines, reason = "a list")]
@@ -96,6 +97,39 @@ fn codes_are_unique_words() {
     let codes: BTreeSet<&str> = warnings.iter().map(Warning::code).collect();
     assert_eq!(codes.len(), warnings.len());
     assert!(codes.iter().all(|code| code.chars().all(|c| c.is_ascii_lowercase() || c == '_')));
+}
+
+/// `docs/warnings.md`, from the table of codes.
+fn page_of_codes() -> String {
+    let table = |is_check| {
+        let rows = code_entries().into_iter().filter(|entry| entry.is_check == is_check);
+        let rows = rows.map(|CodeEntry { code, meaning, remedy, .. }| {
+            format!("| `{code}` | {meaning} | {remedy} |\n")
+        });
+        rows.collect::<String>()
+    };
+    include_str!("page.md")
+        .replace("{warnings}\n", &table(false))
+        .replace("{checks}\n", &table(true))
+}
+
+#[test]
+fn the_page_explains_every_code_of_warnings_and_checks() {
+    expect_document("warnings.md", &page_of_codes());
+}
+
+#[test]
+fn every_code_has_a_meaning_and_a_remedy() {
+    let entries = code_entries();
+    let codes: BTreeSet<&str> = entries.iter().map(|entry| entry.code).collect();
+    assert_eq!(codes.len(), entries.len());
+    for CodeEntry { code, meaning, remedy, .. } in entries {
+        assert!(meaning.ends_with('.') && flaw(&format!("{remedy}.")).is_none(), "{code}");
+        assert!(remedy.starts_with(|c: char| c.is_ascii_lowercase()), "{code}: {remedy}");
+    }
+    for kind in CheckKind::ALL {
+        assert_eq!(serde_json::to_value(kind).unwrap(), kind.code());
+    }
 }
 
 #[test]

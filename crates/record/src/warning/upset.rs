@@ -1,5 +1,6 @@
 //! Unexpected states of servers: gone, restarted, flushed, or without the keys.
 
+use super::WarningKind;
 use crate::record::{Outage, Rhythm};
 use memtide_base::{Span, units};
 
@@ -55,14 +56,14 @@ pub enum Upset {
 }
 
 impl Upset {
-    /// Stable name of the warning, for programs.
-    pub(super) const fn code(&self) -> &'static str {
+    /// What the warning is about.
+    pub(super) const fn kind(&self) -> WarningKind {
         match self {
-            Self::Gone { .. } => "server_gone",
-            Self::Silent { .. } => "server_silent",
-            Self::Restarted { .. } => "server_restarted",
-            Self::Flushed { .. } => "server_flushed",
-            Self::HitRatio { .. } => "hit_ratio",
+            Self::Gone { .. } => WarningKind::ServerGone,
+            Self::Silent { .. } => WarningKind::ServerSilent,
+            Self::Restarted { .. } => WarningKind::ServerRestarted,
+            Self::Flushed { .. } => WarningKind::ServerFlushed,
+            Self::HitRatio { .. } => WarningKind::HitRatio,
         }
     }
 
@@ -107,26 +108,6 @@ impl Upset {
                     "{hits} of {keys} keys were found: the servers do not hold the keys of this run"
                 ),
             },
-        }
-    }
-
-    /// The remedy: a clause that begins with a verb.
-    pub(super) const fn remedy(&self) -> &'static str {
-        match self {
-            Self::Gone { .. } => {
-                "check the server's log; operations that were due meanwhile waited or failed"
-            }
-            Self::Silent { .. } => {
-                "check what else ran on the server's machine then, and the network; an open loop \
-                 also measures what is due meanwhile"
-            }
-            Self::Restarted { .. } => {
-                "run again on a server that stays up; compare hits before and after the restart"
-            }
-            Self::Flushed { .. } => "measure a server that no other client uses",
-            Self::HitRatio { .. } => {
-                "fill the servers with --load always, or treat the times as those of misses"
-            }
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Searches and scans as their user meets them: against a server with a known limit, against
 //! memcached, interrupted, and with a server that dies.
 
-use crate::child::{refused, schema};
+use crate::child::refused;
 use crate::prelude::*;
+use crate::schemas::published;
 use jsonschema::Validator;
 use memtide_record::LoopKind;
 use memtide_record::steps::{CourseKind, StepRole, Steps, StepsEnd};
@@ -11,7 +12,7 @@ use std::sync::LazyLock;
 /// Reads the JSON of steps, which must match the published schema; no record may lose an operation.
 fn read(text: &str) -> Steps {
     let value: Value = serde_json::from_str(text).unwrap();
-    static SCHEMA: LazyLock<Validator> = LazyLock::new(|| schema("steps.schema.json"));
+    static SCHEMA: LazyLock<Validator> = LazyLock::new(|| published("steps.schema.json"));
     let errors: Vec<String> = SCHEMA.iter_errors(&value).map(|e| e.to_string()).collect();
     assert_eq!(errors, [""; 0]);
     let steps = Steps::from_json(text).unwrap();
@@ -76,32 +77,32 @@ fn a_scan_of_memcached_has_a_row_and_a_record_per_rate() {
     assert!(!run.out.contains("result: "), "nothing was looked for: {run}");
     let before = peer.figure("cmd_get");
     let goal = "--goal all.mean<50s";
-    let line = format!("scan -s {} --rates 1k,0,500 {flags} {goal} --json -", peer.name);
+    let line = format!("scan -s {} --rates 200,0,100 {flags} {goal} --json -", peer.name);
     let run = Running::start(&line).finish().exits(0);
     let steps = read(&run.out);
     let asked: Vec<Option<f64>> = steps.steps.iter().map(|step| step.rate_per_s).collect();
-    assert_eq!(asked, [Some(1e3), None, Some(500.0)]);
+    assert_eq!(asked, [Some(200.0), None, Some(100.0)]);
     assert!(steps.steps.iter().all(|step| step.role == StepRole::Scan));
     let phases = steps.steps.iter().flat_map(|step| step.record.phases.each());
     let keys: u64 = phases.map(|(_, counts)| counts.totals.keys).sum();
     assert_eq!(peer.figure("cmd_get") - before, keys, "no step is left out of the records");
-    assert!(steps.conclusion.answer.unwrap().rate_per_s.unwrap() >= 1e3);
+    assert!(steps.conclusion.answer.unwrap().rate_per_s.unwrap() >= 200.0);
 }
 
 #[test]
 fn a_goal_that_is_met_nowhere_is_exit_1_with_the_rows() {
     let flags = "--keys 100 --duration 200ms --connections 2 --goal all.p50<1ns";
-    let run = memtide(&format!("scan --rates 200,400 {flags}")).exits(1);
+    let run = memtide(&format!("sim scan --rates 200,400 {flags}")).exits(1);
     assert_eq!(rows(&run).len(), 2, "{run}");
     let said = "result: no tested rate meets all.p50<1ns (lowest tested: 200/s)";
     assert!(run.out.contains(said), "{run}");
     let bounds = "--rate-max 800 --rate-min 300";
-    let run = memtide(&format!("search {bounds} {flags}")).exits(1);
+    let run = memtide(&format!("sim search {bounds} {flags}")).exits(1);
     let asked: Vec<&str> = rows(&run).iter().map(|row| row[1]).collect();
     // Two misses narrow, and three settle.
     let all = [["800/s"; 2].as_slice(), &["600/s"; 2], &["338/s"; 2], &["300/s"; 3]].concat();
     assert_eq!(asked, all, "{run}");
-    let run = memtide(&format!("search {bounds} {flags} --steps-max 2")).exits(1);
+    let run = memtide(&format!("sim search {bounds} {flags} --steps-max 2")).exits(1);
     assert!(run.out.contains("partial: ") && run.out.contains("--steps-max"), "{run}");
 }
 
@@ -113,14 +114,14 @@ fn an_endless_scan_is_interrupted_with_its_rows() {
         let json = scratch("endless.json");
         let flags = "--duration 200ms --keys 100 --load never --mix get=1 --goal all.mean<50s";
         let line =
-            format!("scan -s {} --rates 2k..2k+0 {flags} --json {}", peer.name, json.display());
+            format!("scan -s {} --rates 500..500+0 {flags} --json {}", peer.name, json.display());
         let running = Running::start(&line);
-        peer.await_figure("cmd_get", 1_500);
+        peer.await_figure("cmd_get", 500);
         running.signal(signal);
         let run = running.finish().exits(130);
         assert!(rows(&run).len() >= 2, "{run}");
         assert!(run.out.contains("partial: interrupted"), "{run}");
-        assert!(run.out.contains("result: 2 000/s meets"), "{run}");
+        assert!(run.out.contains("result: 500/s meets"), "{run}");
         let steps = read(&fs::read_to_string(json).unwrap());
         assert_eq!(steps.steps.len(), rows(&run).len());
         assert_eq!(steps.conclusion.ended_by, StepsEnd::Interrupted);
@@ -134,8 +135,8 @@ fn a_server_that_is_killed_ends_it_with_what_was_found() {
     let json = scratch("killed.json");
     let flags = "--duration 300ms --timeout 500ms --keys 100 --load never --mix get=1";
     let words = format!("{flags} --goal all.mean<50s --json {}", json.display());
-    let running = Running::start(&format!("scan -s {} --rates 1k..1k+0 {words}", peer.name));
-    peer.await_figure("cmd_get", 700);
+    let running = Running::start(&format!("scan -s {} --rates 200..200+0 {words}", peer.name));
+    peer.await_figure("cmd_get", 200);
     let name = peer.name.clone();
     peer.kill();
     let run = running.finish().exits(3);
