@@ -9,10 +9,6 @@ use std::time::{Duration, Instant};
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// Connects, once something listens.
-///
-/// Cause: memtide does not listen there: it ended, or another program has the port.
-///
-/// To do: Look at what it printed.
 pub(crate) fn connect(address: SocketAddr) -> Result<TcpStream, String> {
     let deadline = Instant::now() + WAIT_MAX;
     loop {
@@ -25,10 +21,6 @@ pub(crate) fn connect(address: SocketAddr) -> Result<TcpStream, String> {
 }
 
 /// Asks for `path`, once something listens; what comes is read from the stream.
-///
-/// Cause: memtide ended while it was asked.
-///
-/// To do: Look at what it printed.
 pub(crate) fn ask(address: SocketAddr, path: &str) -> Result<TcpStream, String> {
     let mut stream = connect(address)?;
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
@@ -37,10 +29,6 @@ pub(crate) fn ask(address: SocketAddr, path: &str) -> Result<TcpStream, String> 
 }
 
 /// The page at `path`, without the head of the answer.
-///
-/// Cause: There is no such page.
-///
-/// To do: Look at what memtide printed.
 pub(crate) fn page(address: SocketAddr, path: &str) -> Result<String, String> {
     let mut answer = String::new();
     ask(address, path)?

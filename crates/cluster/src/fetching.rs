@@ -80,10 +80,6 @@ struct Peer {
 impl Peer {
     /// The reason to give up the record that it hands over, if any: answers to pings alone hold
     /// nothing up, and a byte now and then does not for long.
-    ///
-    /// Cause: The agent or the network stands still, or is too slow.
-    ///
-    /// To do: call memtide agent records again; the agent keeps its record.
     fn overdue(&self, now: Instant) -> Option<String> {
         let bytes = self.assembly.len();
         if now.duration_since(self.heard) >= SILENT_MAX {
@@ -211,11 +207,6 @@ impl<'a> Fetching<'a> {
     }
 
     /// Writes a record and reads it back.
-    ///
-    /// Cause: An agent sent something else than its record, or the folder for the records is full,
-    /// cannot be written, or has another record of the same run and share.
-    ///
-    /// To do: make room or name another folder; agents keep what was not written.
     fn keep(&self, run: &[u8], share: u32, record: &[u8]) -> Result<(), String> {
         let text = std::str::from_utf8(record).map_err(|_| "its record is not text".to_owned())?;
         let read = Record::from_json(text).map_err(|why| format!("its record: {why}"))?;

@@ -468,10 +468,6 @@ impl Master {
     }
 
     /// Notices that this master stood still, so that it heard no agent.
-    ///
-    /// Cause: The master's machine was suspended or overloaded, or its program was stopped.
-    ///
-    /// To do: fetch records that did not arrive with memtide agent records, and run again.
     fn resume(&mut self, now: Instant) {
         let still = now.since(self.looked);
         self.looked = now;

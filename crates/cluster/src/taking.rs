@@ -87,10 +87,6 @@ impl Part {
 
     /// Adds a record of the shares in `range`; true if they made load. In a run that is stopping,
     /// the record may be of no load.
-    ///
-    /// Cause: The record is damaged, or belongs to another share or run.
-    ///
-    /// To do: use the same version of memtide on all machines; if it is, report it.
     fn record(
         &mut self,
         bytes: &[u8],
@@ -269,10 +265,6 @@ impl Taking {
     ///
     /// # Errors
     /// The reason why there is no record.
-    ///
-    /// Cause: More agents were lost than the run may lose.
-    ///
-    /// To do: see why each was lost, and start the run again.
     pub fn finish(self, end: &RoundEnd) -> Result<(Record, Option<Lost>), Lost> {
         let surplus = self.surplus();
         let failure = end.has_failed.then(|| self.failure(end));
@@ -333,9 +325,6 @@ impl Taking {
     }
 }
 
-/// Cause: The load of the master's own, which was to be measured, has ended without a record.
-///
-/// To do: see what was said before, and start the run again.
 const UNMEASURED: &str = "the master's own load has no result, so nothing was measured";
 
 /// For each reason for which agents were lost, a sentence without its full stop that names the

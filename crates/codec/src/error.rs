@@ -60,15 +60,11 @@ pub enum Malformed {
         line: Excerpt,
     },
     /// A line is not an answer of the meta protocol.
-    ///
-    /// To do: Check the port, and that the server is memcached 1.6 or later.
     UnknownAnswer {
         /// The beginning of the line.
         line: Excerpt,
     },
     /// A number of a reply is missing, not decimal or out of range.
-    ///
-    /// To do: Check the port, and connect to the server without a proxy.
     BadNumber {
         /// The beginning of the line.
         line: Excerpt,
@@ -76,8 +72,6 @@ pub enum Malformed {
         expected: &'static str,
     },
     /// A value is longer or shorter than its reply said.
-    ///
-    /// To do: Check the port, and connect to the server without a proxy.
     ValueNotClosed {
         /// The first byte that is not part of CRLF.
         got: u8,
@@ -88,8 +82,6 @@ pub enum Malformed {
         got: u8,
     },
     /// The header of a binary reply contradicts itself.
-    ///
-    /// To do: Check the port, and connect to the server without a proxy.
     BadFrame {
         /// The number of the command that it answers.
         opcode: u8,

@@ -64,8 +64,6 @@ pub struct TooLong {
 
 impl fmt::Display for TooLong {
     /// Writes the sentence without its full stop.
-    ///
-    /// Cause: The request does not fit into one datagram, and UDP has no longer ones.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { bytes, bytes_max } = self;
         write!(f, "{bytes} bytes do not fit into a datagram of {bytes_max}; use TCP for them")

@@ -31,41 +31,27 @@ const LISTED_MAX: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BarrierError {
     /// The wait took longer than its limit, and it is unknown which processes are missing.
-    ///
-    /// To do: check that all shares were started, and allow them more time.
     Late,
     /// The folder or the launcher did not answer within the limit.
-    ///
-    /// To do: look whether the file system or the launcher hangs, or allow more time.
     Silent,
     /// The launcher cannot be spoken with, or its reply is not PMI-1's.
-    ///
-    /// To do: use a launcher that serves PMI-1, such as `srun --mpi=pmi2`, or another barrier.
     Launcher {
         /// The system's message, or the reply.
         why: String,
     },
     /// These processes did not come, or went away again.
-    ///
-    /// To do: look at the output of these shares, and start the run anew.
     Missing {
         /// Their numbers, ascending.
         ranks: Vec<u32>,
     },
     /// A process of this number was at this barrier before.
-    ///
-    /// To do: give each run a new folder.
     Twice {
         /// The process's number.
         rank: u32,
     },
     /// The barrier has been passed already.
-    ///
-    /// To do: give each run a new folder.
     Passed,
     /// The folder cannot be used.
-    ///
-    /// To do: name a folder that all shares can write to.
     Folder {
         /// The file or folder.
         path: PathBuf,

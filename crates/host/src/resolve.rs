@@ -5,8 +5,6 @@ use std::net::ToSocketAddrs;
 
 /// Every address of `host`, in the resolver's order. The error is a sentence that names the host
 /// and says what to do.
-///
-/// Cause: The name is unknown to this machine's resolver (DNS, /etc/hosts), or has no address.
 pub fn tcp(name: &str, host: &str, port: u16) -> Result<ServerPlan, String> {
     let resolved = (host, port).to_socket_addrs().map_err(|error| {
         format!(

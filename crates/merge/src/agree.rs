@@ -175,10 +175,6 @@ const LANES_MAX: u32 = u16::MAX as u32;
 const NAME_MAX: usize = 253;
 
 /// Checks that the figures of a shard that merging computes with are possible.
-///
-/// Cause: The figures of a record contradict each other: it was edited or cut off.
-///
-/// To do: Merge records as they were written.
 pub(super) fn plausible(shard: &ShardRecord, is_share: bool) -> Result<(), String> {
     if is_share {
         plausible_lanes(shard)?;
@@ -198,10 +194,6 @@ pub(super) fn plausible(shard: &ShardRecord, is_share: bool) -> Result<(), Strin
 }
 
 /// Checks that the facts of a share about its lanes and its agent are possible.
-///
-/// Cause: The figures of a share contradict each other: its record was edited or cut off.
-///
-/// To do: Merge records as they were written.
 fn plausible_lanes(shard: &ShardRecord) -> Result<(), String> {
     let (Some(share), Some(lanes)) = (&shard.share, &shard.lanes) else {
         return Err("the lanes of its share are missing".to_owned());

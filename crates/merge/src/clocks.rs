@@ -252,10 +252,6 @@ fn by_master(measured: &[&ShardRecord]) -> Option<Starts> {
 }
 
 /// Beginnings of the windows, by the shares' positions.
-///
-/// Cause: The clocks of shares on several machines cannot be compared.
-///
-/// To do: Synchronise the machines' clocks (chrony, ntpd or PTP), or go without the start skew.
 fn starts(measured: &[&ShardRecord]) -> Result<Starts, String> {
     if measured.is_empty() {
         return Err("nothing was measured".to_owned());
@@ -294,10 +290,6 @@ fn starts(measured: &[&ShardRecord]) -> Result<Starts, String> {
 }
 
 /// Checks that shares with one monotonic clock also agree on the time of day.
-///
-/// Cause: The time of day was set between the shares, or one of them was given another one.
-///
-/// To do: Leave the time of day alone during a run, or go without the start skew.
 fn consistent(measured: &[&ShardRecord]) -> Result<(), String> {
     let mut known: BTreeMap<Domain<'_>, (i128, u64, u32)> = BTreeMap::new();
     for shard in measured {

@@ -126,10 +126,6 @@ const NAMED_MAX: usize = 8;
 
 /// Sentence on the missing shares: which they are, how much of the load, and their reasons, if
 /// given.
-///
-/// Cause: `shares`: the record does not contain all shares of the run.
-///
-/// To do: Merge the records of all shares, or repeat the run.
 fn sentence(missing: &MissingRecord, shards: &[&ShardRecord], part: f64) -> String {
     let of = shards[0].share.as_ref().map_or(0, |share| share.of);
     let percent = 100.0 * part;

@@ -68,10 +68,6 @@ impl Dated for IntervalRecord {
     }
 
     /// Reads an interval.
-    ///
-    /// Cause: The figures of a record contradict each other: it was edited or cut off.
-    ///
-    /// To do: Merge records as they were written.
     fn read(&self, number: usize) -> Result<Row, String> {
         self.row().ok_or_else(|| format!("a histogram of interval {number} is damaged"))
     }
@@ -83,10 +79,6 @@ impl Dated for SliceRecord {
     }
 
     /// Reads a slice.
-    ///
-    /// Cause: The figures of a record contradict each other: it was edited or cut off.
-    ///
-    /// To do: Merge records as they were written.
     fn read(&self, number: usize) -> Result<Row, String> {
         self.row().ok_or_else(|| {
             format!("slice {number} does not contain one time per answered operation")

@@ -149,11 +149,6 @@ impl Agreement {
     }
 
     /// Checks the servers' counters.
-    ///
-    /// Cause: `server_counters`: memtide and the servers counted different numbers of commands.
-    ///
-    /// To do: Report this: a counter of memtide or of the server is wrong. A proxy may change
-    /// commands.
     pub fn check(&self) -> Check {
         let mut figures = None;
         let (result, message) = match self {

@@ -101,10 +101,6 @@ pub(crate) fn throttled(cpu: Option<&MachineCpu>) -> Option<Warning> {
 }
 
 /// Checks that operations were answered at all.
-///
-/// Cause: `answered`: no operation of the measured window was answered.
-///
-/// To do: Check that the servers run and answer other clients, and that the run is long enough.
 fn answered(findings: &Findings<'_>) -> Check {
     let code = CheckKind::Answered;
     let (times, unanswered) = findings.response;
@@ -129,11 +125,6 @@ fn answered(findings: &Findings<'_>) -> Check {
 }
 
 /// Checks the achieved rate.
-///
-/// Cause: `rate`: memtide sent another rate than the target, by more than chance explains.
-///
-/// To do: use a lower rate if the servers or memtide cannot keep up: a backlog, full connections
-/// and busy workers show it; otherwise use more connections, depth or threads.
 fn rate(findings: &Findings<'_>) -> Check {
     let code = CheckKind::Rate;
     if let Some(churn) = findings.plan.churn() {
@@ -157,10 +148,6 @@ fn rate(findings: &Findings<'_>) -> Check {
 }
 
 /// Checks the rate of connection churn.
-///
-/// Cause: `rate`: memtide opened another number of connections than were due.
-///
-/// To do: use a lower connection rate, more threads, or more connections at once.
 fn rate_of_connections(churn: &ChurnPlan, counted: Option<(f64, u64)>) -> Check {
     let code = CheckKind::Rate;
     let (Some((expected, begun)), Some(openings)) = (counted, &churn.openings) else {
@@ -188,11 +175,6 @@ pub(crate) fn is_closed(findings: &Findings<'_>) -> bool {
 }
 
 /// Checks memtide's own delay at one percentile.
-///
-/// Cause: `generator_p50`, `generator_p99`: memtide sent operations late by itself, and its own
-/// delay is a large part of the response times.
-///
-/// To do: let workers spin (`--wait spin`), use more threads, or CPUs that the server does not use.
 fn generator(findings: &Findings<'_>, p: f64, code: CheckKind) -> Check {
     if is_closed(findings) {
         return skipped(code, "a closed loop has no schedule, so memtide cannot send late");
@@ -223,12 +205,6 @@ fn seen_and_ideal(findings: &Findings<'_>, p: f64) -> (Quantile, Quantile) {
 }
 
 /// Checks that workers had time to spare.
-///
-/// Cause: `worker_busy`: a worker worked most of the time, waited for a CPU that other threads
-/// used, or was stopped by the control group's CPU quota, so operations waited in memtide.
-///
-/// To do: if it worked, use more threads and CPUs, or a lower rate; if it waited, run the server
-/// and other programs on other CPUs, or raise the quota.
 fn busy(findings: &Findings<'_>) -> Check {
     let code = CheckKind::WorkerBusy;
     let Some((worker, busy)) =

@@ -334,8 +334,6 @@ fn verify(scenario: &Scenario, servers: usize, window: Option<&WindowPlan>) -> O
 }
 
 /// Checks that no server is named twice.
-///
-/// Cause: Two names lead to the same address, which is most likely a slip.
 fn check_servers(servers: &[ServerPlan]) -> Result<(), Problem> {
     for (nth, server) in servers.iter().enumerate() {
         if servers[..nth].iter().any(|earlier| earlier.addresses == server.addresses) {
@@ -352,8 +350,6 @@ fn check_servers(servers: &[ServerPlan]) -> Result<(), Problem> {
 }
 
 /// The kernel interface that workers use, and the reason.
-///
-/// Cause: The scenario names an interface of the kernel that this machine does not have or allow.
 fn io(
     scenario: &Scenario,
     around: &Surroundings,

@@ -67,10 +67,6 @@ pub fn unwritable(output: &str, error: &io::Error) -> Stop {
 ///
 /// # Errors
 /// If the system refused their handlers.
-///
-/// Cause: The system refused a handler for signals such as Ctrl-C.
-///
-/// To do: Run memtide without the sandbox that forbids it.
 pub fn caught<T>(signals: io::Result<T>) -> Result<T, Stop> {
     signals.map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))
 }

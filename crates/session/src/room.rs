@@ -34,8 +34,6 @@ pub fn check(scenario: &Scenario, copies: u64) -> Result<(), Stop> {
 }
 
 /// The error of a run that needs more memory than is available.
-///
-/// Cause: The data, values, connections or windows of the scenario need more memory than there is.
 fn check_against(scenario: &Scenario, copies: u64, available: Available) -> Option<Stop> {
     let mut needs = needs(scenario, copies);
     let needed = needs.iter().fold(0_u64, |sum, need| sum.saturating_add(need.bytes));

@@ -232,10 +232,6 @@ struct Built {
 const BUILT: Built = Built { ui: cfg!(feature = "ui"), web: cfg!(feature = "web") };
 
 /// Why `outputs` cannot be shown by a program that was `built` so; none if they can.
-///
-/// Cause: `--ui` or `--web` needs a feature that this program was built without.
-///
-/// To do: Use a released program, or build one with `cargo build --release --features ui,web`.
 fn not_built(outputs: &Outputs, built: Built) -> Option<String> {
     let asked = [
         ("--ui", "ui", outputs.shown() == ProgressForm::Ui && !built.ui),
@@ -284,10 +280,6 @@ fn screen(
 }
 
 /// The page for browsers, if the user wants one; its address is printed.
-///
-/// Cause: Another program uses the port, or the address is not one of this machine.
-///
-/// To do: Choose another port, or leave it out: a free one is found.
 #[cfg(feature = "web")]
 fn web(settings: &Settings, live: &SharedLive, stop: &StopFlag) -> Result<Option<WebView>, Stop> {
     let Some(place) = &settings.outputs.web else { return Ok(None) };

@@ -54,28 +54,16 @@ pub fn made(names: &[&str]) -> Result<Material, MaterialError> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MaterialError {
     /// The text of trusted certificates has none.
-    ///
-    /// To do: Name a PEM file, which begins with `-----BEGIN CERTIFICATE-----`.
     NoCertificate,
     /// The text for a key's own certificate has none.
-    ///
-    /// To do: Name a PEM file, which begins with `-----BEGIN CERTIFICATE-----`.
     NoChain,
     /// The text has certificates, and none that can be read.
-    ///
-    /// To do: Name a file that `openssl x509 -text` can read.
     Unreadable,
     /// The text has no private key that can be read.
-    ///
-    /// To do: Name a PEM file with a key that no password protects.
     NoKey,
     /// A server is called by what is no name of a certificate.
-    ///
-    /// To do: Give a host's name or an IP address with `--tls-server-name`.
     BadName(String),
     /// A certificate and its key cannot be used, for this reason.
-    ///
-    /// To do: Name the key that belongs to the certificate, of a kind that is accepted.
     Unusable(&'static str),
 }
 

@@ -99,15 +99,11 @@ pub enum ConnectError {
     TimedOut,
     /// It was established, and TLS was not agreed on within the timeout: a server without TLS waits
     /// for the end of a line.
-    ///
-    /// To do: Start the server with TLS (memcached -Z), or leave `--tls` out.
     HandshakeTimedOut,
     /// No attempt was answered until the system gave up: the machine is off, or a firewall drops
     /// packets.
     Unanswered,
     /// The server or a proxy reset the connection while it was opened.
-    ///
-    /// To do: Check the server's log, and proxies on the way.
     Reset,
     /// This process has as many files open as it may; each connection is one.
     FilesExhausted,
@@ -118,8 +114,6 @@ pub enum ConnectError {
     /// No file exists at the path of the unix socket.
     NoSuchPath,
     /// The address to come from is not one of this machine's.
-    ///
-    /// To do: Give an address of this machine; `ip address` lists them.
     SourceNotLocal,
     /// The server does not know this user, or the password is another one.
     CredentialsRefused(Refusal),
@@ -130,8 +124,6 @@ pub enum ConnectError {
     /// The server requires credentials, and the scenario has none.
     CredentialsMissing,
     /// The address, unless it is a unix socket's path, is none that this agent's operator allows.
-    ///
-    /// To do: Measure another server, or start the agent with `--allow-target` for this one.
     NotAllowed(Option<SocketAddr>),
     /// The system does not allow a socket option that the scenario asks for.
     OptionRefused {
@@ -143,8 +135,6 @@ pub enum ConnectError {
         code: i32,
     },
     /// The system reports an error that has no name here; the number is the system's.
-    ///
-    /// To do: Look the number up with `errno NUMBER`.
     Other(i32),
 }
 
@@ -217,29 +207,19 @@ impl ConnectError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closed {
     /// The server closed the connection in good order: it stopped, or closes idle connections.
-    ///
-    /// To do: Check the server's log.
     ByPeer,
     /// The server closed the connection without the `close_notify` that ends TLS: it was stopped,
     /// or something on the way ended the connection. What it sent last may be missing.
-    ///
-    /// To do: Check whether the server still runs, and its log.
     Truncated,
     /// The connection was reset: the server was killed, or a proxy or firewall cut it.
-    ///
-    /// To do: Check whether the server still runs, and its log.
     Reset,
     /// Nothing was acknowledged until the system gave up: the machine or the network failed.
-    ///
-    /// To do: Check that the machine runs and can be reached.
     Unanswered,
     /// memtide closed the connection because the server broke the protocol.
     Broken(PeerError),
     /// Nothing listens for datagrams at the address.
     Unheard,
     /// The system reports an error that has no name here; the number is the system's.
-    ///
-    /// To do: Look the number up with `errno NUMBER`.
     Other(i32),
 }
 
@@ -288,8 +268,6 @@ pub enum PeerError {
     /// The bytes that came are not the protocol.
     Malformed(Malformed),
     /// The bytes that came are of another protocol, which is known.
-    ///
-    /// To do: Follow the advice for this protocol, below.
     Foreign {
         /// The other protocol.
         stranger: Stranger,
@@ -297,8 +275,6 @@ pub enum PeerError {
         line: Excerpt,
     },
     /// A reply does not fit its request: a proxy mixed replies up, or it is not a memcached.
-    ///
-    /// To do: Check the port, and connect to the server without a proxy.
     Mismatch {
         /// The request's kind.
         kind: OpKind,
@@ -306,8 +282,6 @@ pub enum PeerError {
         got: &'static str,
     },
     /// A reply does not fit a question that memtide asked beside the load.
-    ///
-    /// To do: Check the port, and connect to the server without a proxy.
     Unfit {
         /// The question, in a word.
         asked: &'static str,
@@ -315,8 +289,6 @@ pub enum PeerError {
         got: &'static str,
     },
     /// Replies came in another order than their requests.
-    ///
-    /// To do: Check the port, and connect to the server without a proxy.
     OutOfTurn {
         /// The number of the request that is to be answered next on this connection.
         expected: u32,
@@ -325,15 +297,11 @@ pub enum PeerError {
     },
     /// A reply repeats an opaque that no request in flight has, or none: it is a second answer, or
     /// something between memtide and the server changed it.
-    ///
-    /// To do: Find out what stands between memtide and the server; without it, use `--match order`.
     Unmatched {
         /// The reply's name.
         got: &'static str,
     },
     /// A reply came although no request waited for one.
-    ///
-    /// To do: Check the port, and connect to the server without a proxy.
     Unasked {
         /// The reply's name.
         got: &'static str,
@@ -341,15 +309,11 @@ pub enum PeerError {
     /// TLS cannot be agreed on, or was broken.
     Tls(TlsFault),
     /// The bytes cannot be decoded by a filter.
-    ///
-    /// To do: Check the port, and connect to the server without a proxy.
     Unreadable {
         /// The fault of the bytes, as the end of "its bytes ...".
         why: &'static str,
     },
     /// An error came although no request waited for a reply.
-    ///
-    /// To do: Read the error; check the port.
     UnaskedError {
         /// The beginning of the error.
         line: Excerpt,

@@ -274,8 +274,6 @@ pub enum FleetError {
         why: String,
     },
     /// A system call failed without which a worker cannot send and receive.
-    ///
-    /// To do: Try the other `--io`; else report the system error's number.
     Worker {
         /// The worker's number.
         worker: u16,
@@ -283,8 +281,6 @@ pub enum FleetError {
         error: DriverError,
     },
     /// A server's address is none that this agent's operator allows, so no connection was opened.
-    ///
-    /// To do: Measure another server, or start the agent with `--allow-target` for this one.
     NotAllowed {
         /// The address.
         address: String,

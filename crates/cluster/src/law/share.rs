@@ -25,11 +25,6 @@ impl AskedShare {
     ///
     /// # Errors
     /// A sentence that says what cannot be carried out.
-    ///
-    /// Cause: The master asks for what this agent's operator does not allow, or for what this
-    /// version does not know.
-    ///
-    /// To do: use the same version of memtide on both machines.
     pub fn read(share: &Share) -> Result<Self, String> {
         let layer = from_toml(&share.scenario, "the master's scenario");
         let mut settings = Settings::default();
@@ -55,10 +50,6 @@ impl AskedShare {
 }
 
 /// Refuses a step that no master of this version asks for.
-///
-/// Cause: The master is not memtide, or of another version.
-///
-/// To do: use the same version of memtide on both machines.
 fn check_step(step: &Step) -> Result<(), String> {
     let is_rate = |rate: f64| rate > 0.0 && rate <= RATE_MAX;
     match step {

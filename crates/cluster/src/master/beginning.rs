@@ -168,9 +168,5 @@ impl Master {
     }
 }
 
-/// Cause: The agent's monotonic clock ran at an impossible rate or backwards, as after its virtual
-/// machine was paused or moved.
-///
-/// To do: run the agent on a machine that is not paused.
 pub(super) const JUMPED: &str = "its monotonic clock has jumped; run the agent on a machine that \
                                  is not paused or moved";

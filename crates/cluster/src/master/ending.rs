@@ -97,10 +97,6 @@ impl Master {
     }
 
     /// The deadline that an agent has missed in its preparation, if any.
-    ///
-    /// Cause: A server of the run does not answer this agent, or the agent stands still.
-    ///
-    /// To do: see what it waited for; raise --prepare-timeout if that takes longer.
     fn unprepared(
         &self,
         member: &Member,

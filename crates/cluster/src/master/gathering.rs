@@ -196,9 +196,6 @@ impl Master {
         (here, self.rules.wanted.count() - usize::from(self.rules.own.is_some()))
     }
 
-    /// Cause: Fewer agents came than the run has, in the time that the user gives them.
-    ///
-    /// To do: start agents, or look at what each of them says.
     fn missing(&self) -> String {
         let elsewhere = || self.members.iter().filter(|member| !member.is_own);
         let (here, wanted) = self.counts();

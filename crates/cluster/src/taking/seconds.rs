@@ -40,11 +40,6 @@ struct Reported {
 impl Seconds {
     /// Adds the next stretch of an agent's load, when `passed` has passed since all loads were
     /// armed.
-    ///
-    /// Cause: An agent counts other seconds than its master: its clock has jumped, or it is not
-    /// memtide.
-    ///
-    /// To do: Use the same version of memtide on all machines.
     pub(super) fn add(
         &mut self,
         number: u32,

@@ -22,10 +22,6 @@ const START: &str = "memtide-start";
 const LEAD: Span = Span::from_s(1);
 
 /// The descriptor that a launcher left to this process, as a stream of its own.
-///
-/// Cause: The launcher, or a wrapper around this program, closed the descriptor of PMI_FD.
-///
-/// To do: use a launcher that serves PMI-1, or another barrier.
 pub(super) fn inherited(fd: i32) -> Result<File, BarrierError> {
     let lost = |why: String| BarrierError::Launcher { why };
     if fd < 0 {

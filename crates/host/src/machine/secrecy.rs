@@ -8,8 +8,6 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior,
 /// collects them, and lets no other process of this user read its memory. Child processes inherit
 /// only the limit of core dumps. Call it before the secret is read.
 ///
-/// Cause: A sandbox forbids the system calls that keep a process's memory from others.
-///
 /// # Errors
 /// A sentence that names the operation that the system refused.
 pub fn hide_process() -> Result<(), String> {

@@ -60,8 +60,6 @@ pub(super) fn agent(matches: &ArgMatches) -> Result<u8, Stop> {
 }
 
 /// Serves masters until a signal arrives.
-///
-/// Cause: A flag or the join file of the agent is wrong.
 fn work(matches: &ArgMatches) -> Result<u8, Stop> {
     // A core dump would contain the token.
     machine::hide_process().map_err(Stop::usage)?;
@@ -111,10 +109,6 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
 }
 
 /// The folder for samples.
-///
-/// Cause: The folder cannot be made, or others could change the files in it.
-///
-/// To do: Name a folder that belongs to you alone.
 fn samples(matches: &ArgMatches) -> Result<Option<PathBuf>, Stop> {
     let folder = path(matches, "samples");
     if let Some(folder) = &folder {
@@ -125,10 +119,6 @@ fn samples(matches: &ArgMatches) -> Result<Option<PathBuf>, Stop> {
 }
 
 /// The database that the operator names for points.
-///
-/// Cause: The URL or the spool's place is wrong, or the program was built without InfluxDB.
-///
-/// To do: Name the URL of a database, with a program that has the feature influx.
 fn points(matches: &ArgMatches) -> Result<Option<OwnPoints>, Stop> {
     let word = |name: &str| matches.get_one::<String>(name);
     let Some(url) = word("influx") else { return Ok(None) };
@@ -153,8 +143,6 @@ fn points(matches: &ArgMatches) -> Result<Option<OwnPoints>, Stop> {
 }
 
 /// The operator's limits, from flags and join file: both must allow an action.
-///
-/// Cause: The agent was started without a list of servers that it may load.
 fn law(matches: &ArgMatches, join: &Join, has_join: bool) -> Result<Law, Stop> {
     let words = law_words(matches);
     if !has_join {

@@ -32,10 +32,6 @@ fn print(bytes: &[u8]) -> Result<u8, Stop> {
 }
 
 /// The failure of a command whose text cannot be written.
-///
-/// Cause: The file or pipe behind stdout cannot be written, for example because the disk is full.
-///
-/// To do: Write to another file.
 fn failed(error: std::io::Error) -> Stop {
     Stop { code: FAILED, message: format!("stdout cannot be written: {error}") }
 }

@@ -84,8 +84,6 @@ pub(crate) fn profile(matches: &ArgMatches, seed: u64) -> ServerProfile {
 }
 
 /// Checks that the requested faults can happen at all; `remedy` says how they could.
-///
-/// Cause: The fault affects datagrams, and there are none without UDP.
 pub(crate) fn check_faults(
     matches: &ArgMatches,
     datagrams: bool,

@@ -44,8 +44,6 @@ pub(super) fn trace(matches: &ArgMatches) -> Option<String> {
 }
 
 /// Refuses a share: a simulation needs no second machine.
-///
-/// Cause: A simulation runs in one process, so no other one can have a share of it.
 fn check_whole(placement: &Placement) -> Result<(), Stop> {
     if placement.agents.which.is_some() {
         return Err(Stop::usage("--agents: a simulation runs in one process; remove --agents"));
@@ -61,8 +59,6 @@ fn check_whole(placement: &Placement) -> Result<(), Stop> {
 
 /// Refuses files of certificates: simulated servers have a certificate of their own, and take any
 /// client.
-///
-/// Cause: Nothing in a simulation could be checked by these files and names.
 fn check_tls(tls: &Tls) -> Result<(), Stop> {
     let fields = [
         ("--tls-ca", tls.ca.is_some()),

@@ -7,8 +7,6 @@ use memtide_record::{Channel, Record, Slicing};
 use std::collections::BTreeMap;
 
 /// Reason of records whose slices cannot be read.
-///
-/// To do: Merge the records as they were written.
 const DAMAGED: &str = "the slices of a record are damaged";
 
 /// The largest start skew, with its error, as a part of a slice's width.

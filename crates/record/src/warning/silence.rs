@@ -28,12 +28,6 @@ impl Record {
 
     /// The check of a closed loop whose servers were silent: it sends nothing meanwhile, so that
     /// its percentiles leave this time out. None if no server was silent for long enough to matter.
-    ///
-    /// Cause: `silence`: a server sent no reply for a while, and a closed loop did not send
-    /// meanwhile.
-    ///
-    /// To do: Find out what stopped the server; an open loop also measures what is due
-    /// meanwhile.
     pub fn silence_check(&self) -> Option<Check> {
         let warnings = self.silences();
         let longest = warnings.iter().filter_map(|warning| match warning {

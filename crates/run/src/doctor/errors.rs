@@ -39,10 +39,6 @@ pub(crate) struct Missed {
 
 impl Errors<'_> {
     /// Reason why the load differed from the requested one, if it did.
-    ///
-    /// Cause: `errors`: servers were gone for so long that the load was not the requested one.
-    ///
-    /// To do: Check the servers' logs, and run again on servers that stay up.
     fn deserted(&self) -> Option<String> {
         let Missed { share, at_end } = self.missed;
         if self.servers_lost {
@@ -95,10 +91,6 @@ impl Tried {
 }
 
 /// Judges operations and, under connection churn, connections, by the worse of the two.
-///
-/// Cause: `errors`: more operations or connections failed than `--errors-max` allows.
-///
-/// To do: Find the reason in the counts by class and in the servers' logs, or allow more.
 pub(super) fn check(errors: &Errors<'_>) -> Check {
     let code = CheckKind::Errors;
     let of_operations = (operations(errors.operations), "operations had errors");

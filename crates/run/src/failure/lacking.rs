@@ -24,10 +24,6 @@ pub(crate) enum Lacking {
 impl Lacking {
     /// The sentence: what `server`, which gave this `answer`, lacks, since when memcached has it,
     /// what needs it, and what to use instead.
-    ///
-    /// Cause: The server does not know the meta protocol, or not this flag of it.
-    ///
-    /// To do: Use `--protocol text`, leave out what needs the flag, or use a memcached that has it.
     pub(crate) fn sentence(self, server: &str, answer: &str) -> Sentence {
         let (what, since, needed_by) = match self {
             Self::Meta => ("mn", "since 1.6.0", NeededBy::All),

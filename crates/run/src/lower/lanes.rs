@@ -42,8 +42,6 @@ impl Lanes {
 
 /// Lanes of `share` in a run with this number of workers per share; `workers_max` is the largest
 /// number for the whole run.
-///
-/// Cause: The shares have more workers together than the run can have.
 fn of_share(
     scenario: &Scenario,
     share: Share,

@@ -21,9 +21,6 @@ pub(super) struct ClientLayout {
 
 impl ClientLayout {
     /// Layout of a decided scenario.
-    ///
-    /// Cause: The clients have more connections, or their windows more objects, than memtide can
-    /// hold.
     pub(super) fn of(scenario: &Scenario, servers: u32) -> Result<Self, Problem> {
         let Some(count) = scenario.client.clients else {
             let each = scenario.connections.expect("connections that no client owns are decided");

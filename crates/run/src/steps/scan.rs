@@ -54,10 +54,6 @@ impl FromStr for Rates {
     type Err = String;
 
     /// Parses a list of rates, or a range.
-    ///
-    /// Cause: The rates of `--rates` are not a list or a range that ends.
-    ///
-    /// To do: Give a list such as `10k,20k,50k` or a range such as `10k..100k+10k`.
     fn from_str(word: &str) -> Result<Self, String> {
         let explain = |why: String| format!("'{word}' is not {GRAMMAR}: {why}");
         let rate = |word: &str| parse_rate(word.trim()).map_err(|error| explain(error.to_string()));

@@ -100,11 +100,6 @@ fn check_served<F: Fleet>(
 
 impl Unheard {
     /// Reason why the counters of this server of `plan` are not compared.
-    ///
-    /// Cause: The server did not answer stats, as a proxy or another program does that does not
-    /// know the command.
-    ///
-    /// To do: Nothing, if the server is one of these; `--no-stats` leaves the question out.
     fn words<F: Fleet>(&self, plan: &Plan, fleet: &QueryFilter<'_, F>) -> String {
         let name = &plan.servers[self.number].name;
         match &self.error {

@@ -29,8 +29,6 @@ fn state_folders() -> Vec<PathBuf> {
 }
 
 /// The first of the user's folders in which `open` succeeds, with what it returns.
-///
-/// Cause: No folder that only this user can write to can be found or made.
 fn first_folder<T>(open: impl Fn(&Path) -> Result<T, String>) -> Result<T, Stop> {
     let mut tried = Vec::new();
     for folder in state_folders() {
@@ -47,10 +45,6 @@ fn first_folder<T>(open: impl Fn(&Path) -> Result<T, String>) -> Result<T, Stop>
 }
 
 /// The folder `path` for the records that agents keep, or that of the user's own agents.
-///
-/// Cause: The folder for records cannot be made, or others can write to it.
-///
-/// To do: name another one with --records.
 pub fn records(path: Option<&Path>) -> Result<Kept, Stop> {
     let Some(path) = path else { return first_folder(|state| Kept::open(&state.join("records"))) };
     let opened = Kept::open(path);

@@ -141,8 +141,6 @@ pub(crate) struct Local {
 
 impl Local {
     /// Starts an agent that dials the master at `address`.
-    ///
-    /// Cause: No thread can be started.
     pub(super) fn start(join: &Join, address: SocketAddr, setup: Setup) -> Result<Self, Stop> {
         let join = Join { address: address.to_string(), ..join.clone() };
         let net = AgentNet::dial(&join, monotonic_ns).map_err(Stop::usage)?;
@@ -333,9 +331,6 @@ impl Shell {
         }
     }
 
-    /// Cause: The record of a share could not be kept: the disk is full, for example.
-    ///
-    /// To do: make room, or name another folder with --records.
     fn keep(&mut self, run: &[u8], share: u32, record: &[u8]) {
         let Some(kept) = &self.setup.kept else { return };
         kept.tidy();
@@ -348,9 +343,6 @@ impl Shell {
     }
 
     /// Begins to carry out a share. The error says why it cannot.
-    ///
-    /// Cause: The master asks for what this agent's operator does not allow, or for what this
-    /// version does not know.
     fn begin(&mut self, share: &ShareMessage) -> Result<(), String> {
         let AskedShare { mut settings, mut sent } = AskedShare::read(share)?;
         let task = task_of(share);
@@ -403,8 +395,6 @@ impl Shell {
     }
 
     /// Sets the outputs of a share, as far as the operator allows them.
-    ///
-    /// Cause: The master asks for single operations, which this agent's operator does not allow.
     fn name_outputs(&self, share: &ShareMessage, outputs: &mut Outputs) -> Result<(), String> {
         outputs.quiet = true;
         if share.samples {

@@ -440,9 +440,6 @@ impl Barrier for AtMaster {
         self.work.events.send(Report::Prepared).map_err(gone)
     }
 
-    /// Cause: The master's message came too late: the network or this machine stood still.
-    ///
-    /// To do: start the run again, on machines and a network with less other work.
     fn look(&mut self, now: Instant, _since_unix: Span) -> Result<Option<Instant>, NotRun> {
         let Some(armed_ns) = *locked(&self.work.told.armed_ns) else { return Ok(None) };
         match self.clock.at_monotonic(armed_ns) {

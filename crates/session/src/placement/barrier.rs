@@ -63,8 +63,6 @@ pub(crate) fn barrier(
 }
 
 /// The launcher's descriptor, and true if this process chooses the instant.
-///
-/// Cause: The launcher serves no PMI-1, or starts more or fewer processes than there are shares.
 fn launcher(
     division: &Division,
     variable: &impl Fn(&str) -> Option<String>,
@@ -93,7 +91,6 @@ struct ByTime {
 }
 
 impl ByTime {
-    /// Cause: The time is past, or so far ahead that it is most likely wrong.
     fn check(&self, since_unix: Span) -> Result<(), Refused> {
         if self.at <= since_unix {
             return Err(Refused::NotRun(self.late(since_unix)));
@@ -109,7 +106,6 @@ impl ByTime {
         Ok(())
     }
 
-    /// Cause: Start, fill or connections took longer than expected, or the share was started late.
     fn late(&self, since_unix: Span) -> NotRun {
         NotRun(format!(
             "it was ready {} after --start-at; choose a later time",
@@ -153,9 +149,6 @@ impl Barrier for Agreed {
         Ok(())
     }
 
-    /// Cause: This share saw the agreed instant too late, for example on a slow shared file system.
-    ///
-    /// To do: start the run anew, or use a barrier of the launcher.
     fn look(&mut self, now: Instant, since_unix: Span) -> Result<Option<Instant>, NotRun> {
         let found = self.thread.look().map_err(|error| self.words.not_run(&error))?;
         let Some(BarrierStart { since_unix: at_unix, monotonic_ns }) = found else {
@@ -184,7 +177,6 @@ struct Words {
 }
 
 impl Words {
-    /// Cause: Other shares are missing, late or gone, or the barrier belongs to another run.
     fn not_run(&self, error: &BarrierError) -> NotRun {
         let Self { name, timeout, .. } = self;
         let limit = format_span(*timeout);
@@ -200,8 +192,6 @@ impl Words {
     }
 
     /// The error of a barrier that could not be opened.
-    ///
-    /// Cause: The shared folder cannot be written, or the launcher does not speak PMI-1.
     fn refused(&self, error: &BarrierError) -> Refused {
         match error {
             BarrierError::Folder { .. } => Refused::Stop(Stop::usage(format!(

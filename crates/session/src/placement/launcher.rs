@@ -80,10 +80,6 @@ fn step(variable: &impl Fn(&str) -> Option<String>) -> Option<u32> {
 }
 
 /// The position that a launcher's variables describe.
-///
-/// Cause: A launcher's variable was changed or unset.
-///
-/// To do: give the share, such as `--shard 0/4`, or use `--shard none`.
 fn read(
     (launcher, of_rank, of_size): Variables,
     variable: &impl Fn(&str) -> Option<String>,

@@ -31,10 +31,6 @@ impl Division {
 
     /// Refuses a share that was restarted: the others have begun, either without it or with its
     /// first start.
-    ///
-    /// Cause: Slurm put the job back into its queue, after a node failed for example.
-    ///
-    /// To do: submit the whole job anew.
     pub(crate) fn check_first(&self) -> Result<(), NotRun> {
         match self.restarts {
             0 => Ok(()),
@@ -75,8 +71,6 @@ pub fn division(
 }
 
 /// Refuses shares and copies of `command`, a search or a scan.
-///
-/// Cause: A search or a scan was started several times at once, or is to be divided.
 pub fn check_undivided(
     command: &str,
     word: Option<ShardWord>,
@@ -101,10 +95,6 @@ pub fn check_undivided(
 
 /// Refuses one of several processes that would each send the whole load; `instead` gives the remedy
 /// for their number.
-///
-/// Cause: A launcher started several copies of the command, which does not say what each is to do.
-///
-/// To do: divide the run, or start it once.
 fn alone(
     variable: &impl Fn(&str) -> Option<String>,
     instead: impl Fn(u32) -> String,
@@ -124,8 +114,6 @@ fn alone(
 
 /// The share that the launcher assigned to this process; of `of` shares if the user gives their
 /// number.
-///
-/// Cause: The launcher's variables are missing or contradict the number of shares.
 fn automatic(of: Option<u32>, variable: &impl Fn(&str) -> Option<String>) -> Result<Share, Stop> {
     let refused = |message: String| Err(Stop::usage(message));
     let found = placed(variable).map_err(unreadable)?;
@@ -159,7 +147,6 @@ fn automatic(of: Option<u32>, variable: &impl Fn(&str) -> Option<String>) -> Res
     }
 }
 
-/// Cause: A launcher's variable was changed or unset, or the launcher is an unknown one.
 fn unreadable(why: String) -> Stop {
     Stop::usage(format!("{why}; give the share, such as --shard 0/4, or use --shard none"))
 }

@@ -16,8 +16,6 @@ use std::net::{Ipv4Addr, SocketAddr};
 const MEMORY_BYTES_MIN: u64 = 64 * 1024 * 1024;
 
 /// Starts a server. The error says why it cannot listen.
-///
-/// Cause: Another process listens on the address, or the address is not one of this machine's.
 pub fn start(options: &ServeOptions, profile: ServerProfile) -> Result<Serving, Stop> {
     Serving::start(options, profile).map_err(|error| {
         Stop::usage(format!(
@@ -107,8 +105,6 @@ pub(super) fn tried(
 
 /// Pins the embedded server to its own CPU, and keeps other threads off the workers' CPUs: the
 /// thread of the run and its outputs share the server's CPU if there is no other.
-///
-/// Cause: The system does not allow a thread to be bound to this CPU.
 pub(super) fn keep_on(serving: &Serving, placement: &CpuPlacement) -> Result<(), Stop> {
     let Some(cpu) = placement.server else { return Ok(()) };
     serving.keep_on(cpu).map_err(|error| Stop {

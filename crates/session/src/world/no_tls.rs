@@ -10,7 +10,6 @@ use std::net::IpAddr;
 /// Stands for a certificate with its key. It has no value, since TLS was not built.
 pub(super) type Material = Infallible;
 
-/// Cause: TLS is a feature, without which this program was built.
 fn refused() -> Stop {
     Stop::usage(
         "--tls: this program was built without TLS; leave the flag out, or build memtide with the \

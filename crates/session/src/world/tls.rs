@@ -54,11 +54,6 @@ pub fn secured(tls: &Tls, listen: IpAddr) -> Result<(Option<FilterPlan>, Option<
 }
 
 /// The filter of a server by itself, whose flags name these files.
-///
-/// Cause: The certificate and the key do not belong together, or the library does not know their
-/// kind.
-///
-/// To do: Name a certificate and its own key.
 fn serving(own: Material, tls: &Tls) -> Result<FilterPlan, Stop> {
     let clients = tls.ca.as_deref().map(|path| read("--tls-ca", path)).transpose()?;
     let options = ServerOptions { own, clients, least: tls.min };
@@ -73,11 +68,6 @@ fn given(tls: &Tls) -> Result<Option<Material>, Stop> {
 
 /// The filter of the load's connections; none without TLS. `embedded` is what an embedded server
 /// shows.
-///
-/// Cause: The certificate and the key do not belong together, or the library does not know their
-/// kind.
-///
-/// To do: Name a certificate and its own key.
 pub(super) fn filter(
     scenario: &Scenario,
     servers: &[ServerPlan],
@@ -151,8 +141,6 @@ pub(super) fn simulated(
 }
 
 /// The system's CAs, with the file that has them.
-///
-/// Cause: No file of CAs is where distributions put it, as in a container without them.
 fn system_cas() -> Result<(&'static str, Vec<u8>), Stop> {
     let found = SYSTEM_CAS.into_iter().find_map(|path| Some((path, std::fs::read(path).ok()?)));
     found.ok_or_else(|| {
@@ -164,10 +152,6 @@ fn system_cas() -> Result<(&'static str, Vec<u8>), Stop> {
 }
 
 /// Reads a file that `flag` names.
-///
-/// Cause: The file does not exist, this user may not read it, or it is no file of certificates.
-///
-/// To do: Name a PEM file that this user may read.
 fn read(flag: &str, path: &str) -> Result<Vec<u8>, Stop> {
     let long = || std::io::Error::other("it is too long for a file of certificates");
     let is_short = |it: std::fs::Metadata| it.len() <= FILE_BYTES_MAX;
@@ -176,9 +160,6 @@ fn read(flag: &str, path: &str) -> Result<Vec<u8>, Stop> {
         .map_err(|error| Stop::usage(format!("{flag}: '{path}' cannot be read: {error}")))
 }
 
-/// Cause: The file has no certificate or key, or the two do not belong together.
-///
-/// To do: Name PEM files that belong together.
 fn wrong(flag: &str, file: &str, error: &MaterialError) -> Stop {
     let file = if file.contains('/') { format!("'{file}'") } else { file.to_owned() };
     let gap = if file.is_empty() { "" } else { " " };
@@ -204,8 +185,6 @@ impl Drop for Published {
 }
 
 /// Writes the certificate of `own` to a new file in the folder for temporary files.
-///
-/// Cause: The folder for temporary files (`TMPDIR`) is full, or this user may not write to it.
 fn published(own: &Material) -> Result<Published, Stop> {
     let path = std::env::temp_dir().join(format!("memtide-serve-{}.pem", std::process::id()));
     let written = File::create_new(&path).and_then(|mut file| file.write_all(&own.chain));

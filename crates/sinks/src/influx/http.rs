@@ -28,8 +28,6 @@ pub(super) struct Http {
 
 impl Http {
     /// A client for `place`, with the credentials in the environment.
-    ///
-    /// Cause: The file that a variable names for a secret cannot be read.
     pub(super) fn new(place: &InfluxPlace) -> Result<Self, OutputStop> {
         let agent = Agent::config_builder()
             .http_status_as_error(false)
@@ -79,10 +77,6 @@ fn authorization(version: InfluxVersion) -> Result<Option<String>, OutputStop> {
 }
 
 /// A secret from the environment, or from the file that the environment names.
-///
-/// Cause: The file cannot be read.
-///
-/// To do: Name a file that this user can read, or set the variable without _FILE.
 fn secret(name: &str) -> Result<Option<String>, OutputStop> {
     if let Ok(word) = env::var(name) {
         return Ok(Some(word).filter(|word| !word.is_empty()));
@@ -95,9 +89,6 @@ fn secret(name: &str) -> Result<Option<String>, OutputStop> {
 }
 
 impl Post for Http {
-    /// Cause: Nothing listens at the URL's host and port, or the network is cut.
-    ///
-    /// To do: Start the database, or mend the URL.
     fn post(&mut self, zipped: &[u8], limit: Duration) -> Answer {
         let request = self
             .agent
@@ -119,10 +110,6 @@ impl Post for Http {
 }
 
 /// The meaning of an answer.
-///
-/// Cause: The database is busy or takes no such points from this user.
-///
-/// To do: See what it says; points of a spool are delivered by memtide report --from-spool.
 fn answer(response: &mut Response<Body>) -> Answer {
     let status = response.status().as_u16();
     let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::to_owned);

@@ -16,9 +16,6 @@ use std::path::Path;
 
 /// Adds the sink that delivers an output's points and makes those of seconds, and the output of
 /// measured operations, if it is wanted.
-///
-/// Cause: The spool's folder cannot be used, a secret cannot be read, or a tag has the name of one
-/// that all points have.
 pub(crate) fn add(it: &mut Opening<'_>) -> Result<(), OutputStop> {
     let Some(place) = it.output.influx() else { return Ok(()) };
     let facts = it.facts;
@@ -51,7 +48,6 @@ fn run(place: &InfluxPlace, facts: &OutputFacts<'_>) -> Result<InfluxRun, Output
     Ok(InfluxRun::new(place.names.clone(), tags, share))
 }
 
-/// Cause: The folder cannot be made, read or written.
 fn open_spool(
     spool: &SpoolPlace,
     run: &str,
@@ -66,9 +62,6 @@ fn open_spool(
     })
 }
 
-/// Cause: The system starts no more threads for this user or control group.
-///
-/// To do: Allow this user more processes.
 fn no_thread(error: io::Error) -> OutputStop {
     OutputStop::failed(format!("the system started no thread for points: {error}"))
 }
@@ -107,10 +100,6 @@ impl Sink for Points {
 }
 
 /// Reports which points are not in the database, why, and what to do.
-///
-/// Cause: The database was away, busy or full, or takes nothing from this user.
-///
-/// To do: See what it said. Points in the spool are delivered by memtide report --from-spool.
 fn undelivered(
     delivered: &Delivered,
     name: &str,
@@ -150,10 +139,6 @@ fn undelivered(
 ///
 /// # Errors
 /// A sentence that says what is left, and why.
-///
-/// Cause: The folder cannot be read, or the database does not take all points.
-///
-/// To do: See what the database said, and repeat the command: what is delivered is removed.
 pub fn deliver_spool(folder: &Path, output: &Output) -> Result<u64, OutputStop> {
     let Some(place) = output.influx() else {
         return Err(OutputStop::usage(format!(

@@ -229,10 +229,6 @@ impl InfluxIntervals {
     ///
     /// # Errors
     /// If points cannot have a tag of the record.
-    ///
-    /// Cause: A tag of the record has the name of a tag that memtide itself gives to points.
-    ///
-    /// To do: Rename theirs with `#NAME=OTHER` at the end of the URL.
     fn record(&mut self, record: &Record) -> io::Result<()> {
         let names = self.run.names.clone();
         names

@@ -88,8 +88,6 @@ impl Spool {
     }
 
     /// Keeps a batch; returns false if there is no room, or the disk does not take it.
-    ///
-    /// Cause: The database was unreachable for so long that the spool's files reached their limit.
     pub(super) fn keep(&mut self, zipped: &[u8], points: u64) -> bool {
         let bytes = zipped.len() as u64;
         if bytes > self.room {
@@ -188,10 +186,6 @@ fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// The bytes and points of the batch in a file.
-///
-/// Cause: The file is truncated or empty, or memtide has not written it.
-///
-/// To do: Remove it from the folder, once you know what it is.
 fn batch_in(path: &Path) -> io::Result<(u64, u64)> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if !name.starts_with("memtide-") || !name.ends_with(ENDING) {
@@ -224,10 +218,6 @@ pub(super) fn spooled(folder: &Path) -> io::Result<Vec<SpoolFile>> {
 }
 
 /// Reads a file. A link is refused: it may lead to a file of another user.
-///
-/// Cause: The file was replaced by a link.
-///
-/// To do: Remove it from the folder, once you know what it is.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let (opened, named) = (file.metadata()?, fs::symlink_metadata(path)?);

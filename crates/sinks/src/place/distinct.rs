@@ -17,8 +17,6 @@ enum Identity {
 ///
 /// # Errors
 /// A sentence that names both.
-///
-/// Cause: Two outputs would overwrite each other.
 pub fn check_distinct(outputs: &[(&str, Option<&str>)], has_report: bool) -> Result<(), String> {
     let mut seen: Vec<(&str, &str, Identity)> = Vec::new();
     let given = outputs.iter().filter_map(|&(flag, place)| Some((flag, place?)));

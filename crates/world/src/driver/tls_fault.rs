@@ -24,22 +24,14 @@ pub enum TlsFault {
     /// session is resumed, unless it keeps sessions.
     ServerFailed,
     /// The server sent another alert.
-    ///
-    /// To do: Check the server's log.
     Alert(&'static str),
     /// The server answered the handshake in plain text.
-    ///
-    /// To do: Start the server with TLS, or leave `--tls` out; check the port.
     Plain(Stranger),
     /// The server answered the handshake with bytes that are not TLS.
     Unknown(Excerpt),
     /// The server closed the connection within the handshake.
-    ///
-    /// To do: Read the server's log. If it has no TLS, leave `--tls` out.
     ClosedInHandshake,
     /// The server broke TLS: a sentence about it.
-    ///
-    /// To do: Check for proxies between memtide and the server, and the server's log.
     Broken(&'static str),
 }
 
@@ -120,8 +112,6 @@ pub enum CertificateFault {
     /// An RSA key of it, or of a CA above it, has this number of bits, which is not accepted.
     KeyLength(u32),
     /// The server signed the handshake with another key.
-    ///
-    /// To do: Check that this is the server, and start it with the key of its certificate.
     WrongKey,
     /// It cannot be used: the end of "has a certificate ...", with what it lacks and the option of
     /// openssl that adds it.

@@ -23,11 +23,6 @@ impl ArmFields {
     }
 
     /// Adds NAME=VALUE: a further value of a list, or the value that counts, as that of a flag.
-    ///
-    /// Cause: A field of `--a` or `--b` does not exist, has no value, or is about outputs.
-    ///
-    /// To do: Write fields as NAME=VALUE, with the names that `memtide run --help-all` shows, and
-    /// give outputs once, outside of `--a` and `--b`.
     fn add(&mut self, flag: &str, word: &str) -> Result<(), Stop> {
         // A password with a space in it, beside other fields: the piece may be its second half.
         if !names_field(word) && self.0.last().is_some_and(|(field, _)| field.name == PASSWORD) {

@@ -21,10 +21,6 @@ use std::time::Duration;
 const STATUS_MAX: Duration = Duration::from_secs(5);
 
 /// `memtide agent status`.
-///
-/// Cause: A number was given, but the agents must be named to be asked.
-///
-/// To do: name their addresses.
 pub(super) fn status(matches: &ArgMatches) -> Result<u8, Stop> {
     let words: Vec<&str> =
         matches.get_many::<String>("agent").into_iter().flatten().map(String::as_str).collect();
@@ -66,10 +62,6 @@ fn line_of(found: Option<&Result<Hello, String>>) -> (String, u8) {
 }
 
 /// `memtide agent records`.
-///
-/// Cause: The folder cannot be made, or a flag is wrong.
-///
-/// To do: name another folder.
 pub(super) fn fetch(matches: &ArgMatches) -> Result<u8, Stop> {
     let which = parsed(matches.get_one::<String>("agents").map_or("", String::as_str))?;
     let expect = matches.get_one::<String>("expect").map_or("30s", String::as_str);

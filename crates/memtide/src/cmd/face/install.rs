@@ -13,8 +13,6 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// Creates the links, and prints each.
-///
-/// Cause: Links to this program cannot be made in the folder, or would replace other files.
 pub(in crate::cmd) fn install(matches: &ArgMatches) -> Result<u8, Stop> {
     let folder = matches.get_one::<PathBuf>("folder").expect("it is required");
     let mcperf = matches.get_one::<Mcperf>("mcperf").copied();

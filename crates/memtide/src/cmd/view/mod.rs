@@ -21,10 +21,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Serves the page of each result, and before them that of the run whose shares are among them, and
 /// the page that compares the runs.
-///
-/// Cause: A file is no result, or the address cannot be used.
-///
-/// To do: Name files that `--json` wrote; leave `--web` out to use a free port.
 pub(crate) fn view(matches: &ArgMatches) -> Result<u8, Stop> {
     let mut paths = Vec::new();
     for word in matches.get_many::<String>("record").into_iter().flatten() {
@@ -55,10 +51,6 @@ pub(crate) fn view(matches: &ArgMatches) -> Result<u8, Stop> {
 
 /// The page of the run whose shares are among the results; none if fewer than two are, or if they
 /// do not belong together, which is said.
-///
-/// Cause: The shares are of several runs, or one of them is named twice.
-///
-/// To do: Merge the shares of each run with `memtide merge --json`, and view the records it writes.
 fn together(paths: &[String], found: &[Found]) -> Option<String> {
     let shares: Vec<(&String, &Record)> = paths
         .iter()

@@ -6,7 +6,7 @@ use crate::scenario::{Scenario, Transport};
 impl Scenario {
     /// Checks writers against servers, clients and the fields that exclude them.
     ///
-    /// Cause: Writers need clients and several servers over TCP, and must know what each server
+    /// Writers need clients and several servers over TCP, and must know what each server
     /// holds.
     pub(super) fn check_replication(&self, problems: &mut Problems) {
         let Some(writers) = self.replication.writers else {

@@ -15,7 +15,7 @@ const REPLY_BYTES_MAX: u64 = 64 << 20;
 impl Scenario {
     /// Checks the transport against servers, depth and sizes.
     ///
-    /// Cause: UDP has neither unix sockets, authentication nor several operations in flight per
+    /// UDP has neither unix sockets, authentication nor several operations in flight per
     /// connection.
     pub(super) fn check_transport(&self, problems: &mut Problems) {
         if self.transport == Transport::Tcp {
@@ -47,7 +47,7 @@ impl Scenario {
 
     /// Checks that requests can fit into datagrams, and replies into memory.
     ///
-    /// Cause: A request does not fit into one datagram, or a reply into the memory for reassembly.
+    /// A request does not fit into one datagram, or a reply into the memory for reassembly.
     fn check_datagrams(&self, problems: &mut Problems) {
         let (key_least, _) = self.key_size.bounds();
         let (value_least, value_most) = self.value_size.bounds();

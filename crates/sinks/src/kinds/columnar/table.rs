@@ -299,10 +299,6 @@ fn schema(columns: &[Column]) -> TypePtr {
 }
 
 /// Converts an error of the Parquet library; errors of the destination are passed on unchanged.
-///
-/// Cause: The file cannot be written, or it cannot hold more rows.
-///
-/// To do: Write to a file with room, or as CSV or JSON Lines.
 fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {

@@ -10,8 +10,6 @@ use std::path::Path;
 
 /// Puts the join file `path` beside the links in `folder`: as a link, or with `limits` as a copy
 /// that contains them. Returns the line to print.
-///
-/// Cause: The join file cannot be read, has limits of its own, or would replace another file.
 pub(super) fn install(path: &Path, folder: &Path, limits: LawWords) -> Result<String, String> {
     let join = files::read_join(path)?;
     let place = folder.join(JOIN_FILE);

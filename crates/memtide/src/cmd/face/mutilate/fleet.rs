@@ -60,10 +60,6 @@ pub(super) fn enlist(
 }
 
 /// Folder of the master's key: that of the join file; none for the key of this user's own agents.
-///
-/// Cause: The join file that the user names is not in the folder of its master's key.
-///
-/// To do: Name the join file in the folder that memtide key new has made.
 fn key_folder() -> Result<Option<String>, String> {
     let Some(path) = join_file() else { return Ok(None) };
     let whole = fs::canonicalize(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -100,10 +96,6 @@ fn join_file() -> Option<PathBuf> {
 
 /// Refuses agents on other machines, which a master without a join file never reaches. A run that
 /// continues without agents continues without these.
-///
-/// Cause: Agents on other machines, and masters there, need a join file.
-///
-/// To do: Call the commands that the message names.
 fn check_places(fleet: &Fleet, servers: &[Server]) -> Result<(), String> {
     let elsewhere = |address: &&String| {
         let mut found = address.to_socket_addrs().into_iter().flatten();
@@ -176,8 +168,6 @@ pub(super) fn serving(agent: AgentOptions) -> Result<Asked, memtide_compat::Stop
 }
 
 /// Serves masters until a signal ends the process, as the originals do.
-///
-/// Cause: The join file is wrong, or the agent's port is taken.
 fn work(agent: AgentOptions) -> Result<(), String> {
     // A core dump would contain the token.
     machine::hide_process()?;
