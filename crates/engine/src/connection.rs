@@ -412,6 +412,7 @@ impl Connection {
     /// Handles the opening at `now`: an operation can be sent.
     pub(crate) fn opened(&mut self, now: Instant) {
         debug_assert_eq!(self.state(), State::Open, "an operation can be sent once it is open");
+        self.link.reader.await_operations();
         self.free_since = now;
         self.writable = true;
         self.rests_until = Instant::ZERO;

@@ -342,6 +342,14 @@ impl Reader {
         }
     }
 
+    /// From now on only answers to operations are awaited: over meta, replies of the text protocol
+    /// other than errors are malformed.
+    pub(crate) fn await_operations(&mut self) {
+        if let Self::Meta(decoder) = self {
+            decoder.refuse_classic();
+        }
+    }
+
     /// Takes the next reply from the front of `input`. `None` means that more bytes are needed and
     /// can complete one.
     pub(crate) fn next<'a, 'i: 'a>(

@@ -26,6 +26,8 @@ pub struct Answer<'a> {
 pub struct ReplyDecoder {
     expect: Expect,
     lines: Lines,
+    /// True if classic replies other than errors are malformed.
+    refuses_classic: bool,
     /// The head of the value with a key that was skipped last.
     skipped: Option<KeyedHead>,
 }
@@ -34,6 +36,12 @@ impl ReplyDecoder {
     /// A decoder at the beginning of a stream. It allocates nothing until a line is cut in two.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// From now on, classic replies other than errors are malformed: the connection carries only
+    /// meta commands.
+    pub fn refuse_classic(&mut self) {
+        self.refuses_classic = true;
     }
 
     /// Takes the next answer from the front of `input`. `None` means that more bytes are needed;
@@ -110,7 +118,7 @@ impl ReplyDecoder {
     #[inline]
     pub fn check_partial(&self) -> Result<(), Malformed> {
         match self.lines.partial() {
-            Some(partial) if !may_become_answer(partial) => {
+            Some(partial) if !may_become_answer(partial, self.refuses_classic) => {
                 Err(Malformed::UnknownAnswer { line: Excerpt::of(partial) })
             }
             _ => Ok(()),
@@ -142,7 +150,10 @@ impl ReplyDecoder {
         flags: &mut Flags<'a>,
     ) -> Result<Option<Reply<'a>>, Malformed> {
         let Some(line) = self.lines.take(input)? else { return Ok(None) };
-        let answer = parse_line(line)?;
+        let answer = match parse_line(line)? {
+            Some(answer) => answer,
+            None => parse_classic(line, self.refuses_classic)?,
+        };
         self.expect = Expect::after(&answer.reply);
         *flags = answer.flags;
         Ok(Some(answer.reply))
@@ -296,24 +307,30 @@ impl<'a> Returned<'a> {
     }
 }
 
-/// True if a line that begins with `partial` can be an answer.
-fn may_become_answer(partial: &[u8]) -> bool {
+/// True if a line that begins with `partial` can be an answer, or a classic reply that is not
+/// refused.
+fn may_become_answer(partial: &[u8], refuses_classic: bool) -> bool {
     const CODES: [&[u8]; 8] = [b"VA ", b"HD", b"EN", b"NS", b"EX", b"NF", b"MN\r\n", b"ME "];
+    const ERRORS: [&[u8]; 3] = [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR"];
     let is_begun = |code: &&[u8]| code.starts_with(partial) || partial.starts_with(code);
-    CODES.iter().any(is_begun) || text::may_become_reply(partial)
+    let may_be_classic = match refuses_classic {
+        true => ERRORS.iter().any(is_begun),
+        false => text::may_become_reply(partial),
+    };
+    CODES.iter().any(is_begun) || may_be_classic
 }
 
-/// Reads one line with its CRLF.
-fn parse_line(line: &[u8]) -> Result<Answer<'_>, Malformed> {
+/// Reads one line with its CRLF; `None` if it has no code of the meta protocol.
+fn parse_line(line: &[u8]) -> Result<Option<Answer<'_>>, Malformed> {
     let unknown = || Malformed::UnknownAnswer { line: Excerpt::of(line) };
     let text = line.strip_suffix(b"\r\n").ok_or_else(unknown)?;
     let (code, words) = match text.split_first_chunk::<2>() {
         Some((code, words @ ([] | [b' ', ..]))) => (code, words),
-        _ => return parse_classic(line),
+        _ => return Ok(None),
     };
     let reply = match code {
         b"VA" => {
-            return parse_value(words).ok_or(Malformed::BadNumber {
+            return parse_value(words).map(Some).ok_or(Malformed::BadNumber {
                 line: Excerpt::of(line),
                 expected: "VA, a size of at most 1 GiB and flags, in which f is 32 bits and c is \
                            64 bits",
@@ -324,7 +341,7 @@ fn parse_line(line: &[u8]) -> Result<Answer<'_>, Malformed> {
             let at = scan::find(b' ', rest).unwrap_or(rest.len());
             let (key, figures) = rest.split_at(at);
             let figures = figures.strip_prefix(b" ").unwrap_or(figures);
-            return Ok(Reply::Item { key, figures }.into());
+            return Ok(Some(Reply::Item { key, figures }.into()));
         }
         b"HD" => Reply::Done,
         b"EN" => Reply::End,
@@ -333,9 +350,9 @@ fn parse_line(line: &[u8]) -> Result<Answer<'_>, Malformed> {
         b"NF" => Reply::NotFound,
         b"MN" => Reply::Noop,
         // `OK` is a classic reply.
-        _ => return parse_classic(line),
+        _ => return Ok(None),
     };
-    Ok(Answer { reply, flags: Flags::spaced(words) })
+    Ok(Some(Answer { reply, flags: Flags::spaced(words) }))
 }
 
 /// `<size> <flags>*` of "Meta Get".
@@ -353,12 +370,17 @@ fn parse_value(words: &[u8]) -> Option<Answer<'_>> {
     Some(Answer { reply: found.reply(usize::try_from(bytes).ok()?), flags })
 }
 
-/// Reads a classic reply, such as VERSION or an error.
-fn parse_classic(line: &[u8]) -> Result<Answer<'_>, Malformed> {
-    text::parse_line(line).map(Answer::from).map_err(|error| match error {
-        Malformed::UnknownReply { line } => Malformed::UnknownAnswer { line },
-        error => error,
-    })
+/// Reads a classic reply, such as VERSION or an error; all but errors are malformed if they are
+/// refused.
+fn parse_classic(line: &[u8], is_refused: bool) -> Result<Answer<'_>, Malformed> {
+    match text::parse_line(line) {
+        Ok(reply @ Reply::Error(_)) => Ok(reply.into()),
+        Ok(reply) if !is_refused => Ok(reply.into()),
+        Ok(_) | Err(Malformed::UnknownReply { .. }) => {
+            Err(Malformed::UnknownAnswer { line: Excerpt::of(line) })
+        }
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]

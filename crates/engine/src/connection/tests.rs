@@ -101,6 +101,7 @@ impl Talk {
         self.connection.open(self.now);
         let is_open = self.connection.handle_connected(self.now, &self.dialect, &mut out);
         assert!(is_open && out.is_empty(), "nothing is said first");
+        self.connection.opened(self.now);
     }
 
     fn send(&mut self, kind: OpKind) {

@@ -286,14 +286,16 @@ impl WireFormat for Meta {
         reply: &Reply<'a>,
         turn: Option<(u32, &InFlight)>,
     ) -> Result<Role<'a>, PeerError> {
-        match *reply {
+        let of_several = turn.map(|(_, head)| head).filter(|head| head.keys > 1);
+        match (*reply, of_several) {
             _ if opaque == Opaque::Quiet => Ok(Role::Aside),
             // One of the quiet gets failed; the answer to `mn` is still to come.
-            Reply::Error(error)
-                if turn.is_some_and(|(_, head)| head.keys > 1)
-                    && !error.is_too_many_connections() =>
-            {
+            (Reply::Error(error), Some(_)) if !error.is_too_many_connections() => {
                 Ok(Role::FailedPart(error))
+            }
+            // Quiet gets do not report what is missing.
+            (Reply::End, Some(head)) => {
+                Err(PeerError::Mismatch { kind: head.kind, got: "EN" })
             }
             _ => Ok(Role::Answer),
         }

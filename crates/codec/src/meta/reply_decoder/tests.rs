@@ -38,6 +38,45 @@ fn what_cannot_become_an_answer_is_known_by_its_first_bytes() {
     }
 }
 
+/// The text protocol's replies passed for answers to meta commands.
+#[test]
+fn classic_replies_are_refused_once_only_meta_commands_are_sent() {
+    const CLASSIC: [&str; 13] = [
+        "VALUE k 0 2",
+        "END",
+        "STORED",
+        "NOT_STORED",
+        "EXISTS",
+        "NOT_FOUND",
+        "DELETED",
+        "TOUCHED",
+        "OK",
+        "RESET",
+        "17",
+        "VERSION 1",
+        "STAT pid 1",
+    ];
+    const ERRORS: [&str; 4] = ["ERROR", "CLIENT_ERROR no", "SERVER_ERROR no", "ERROR: no"];
+    let reads = |line: &str, cut: usize, refuses: bool| {
+        let wire = format!("{line}\r\n");
+        let mut decoder = ReplyDecoder::new();
+        if refuses {
+            decoder.refuse_classic();
+        }
+        let pieces = wire.as_bytes().split_at(cut);
+        [pieces.0, pieces.1].into_iter().all(|mut piece| {
+            let is_read = decoder.next(&mut piece).is_ok();
+            is_read && decoder.check_partial().is_ok()
+        })
+    };
+    for line in CLASSIC.into_iter().chain(ERRORS).chain(["HD", "EN O1", "VA 2", "NF", "MN"]) {
+        for cut in 0..=line.len() + 2 {
+            assert!(reads(line, cut, false), "{line} {cut}");
+            assert_eq!(reads(line, cut, true), !CLASSIC.contains(&line), "{line} {cut}");
+        }
+    }
+}
+
 /// What a decoder skips does not depend on the values that it skipped before, although it compares
 /// heads with the last one; nor does it skip a value that the caller wants to read.
 #[test]

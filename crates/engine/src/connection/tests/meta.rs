@@ -55,6 +55,46 @@ fn several_keys_end_with_mn_whatever_is_missing() {
     });
 }
 
+/// Replies of the text protocol passed for answers, and the first `EN` for the end of several keys.
+#[test]
+fn replies_of_another_protocol_answer_nothing() {
+    const HIT: &[u8] = b"VALUE k 0 2\r\nhi\r\nEND\r\n";
+    let meta = Protocol::Meta;
+    let foreign: [(Protocol, OpKind, &[u8]); 15] = [
+        (meta, Get, HIT),
+        (meta, Get, b"END\r\n"),
+        (meta, Set, b"STORED\r\n"),
+        (meta, Add, b"NOT_STORED\r\n"),
+        (meta, Delete, b"DELETED\r\n"),
+        (meta, Touch, b"TOUCHED\r\n"),
+        (meta, Incr, b"8\r\n"),
+        (meta, Incr, b"NOT_FOUND\r\n"),
+        (Protocol::Text, Get, b"EN\r\n"),
+        (Protocol::Text, Get, b"VA 2\r\nhi\r\n"),
+        (Protocol::Text, Set, b"HD\r\n"),
+        (Protocol::Text, Delete, b"NF\r\n"),
+        (Protocol::Binary, Get, HIT),
+        (Protocol::Binary, Get, b"EN\r\n"),
+        (Protocol::Binary, Set, b"STORED\r\n"),
+    ];
+    for (protocol, kind, bytes) in foreign {
+        for width in [usize::MAX, 1, 3] {
+            let mut talk = Talk::speaking(protocol, width);
+            talk.send(kind);
+            let read = talk.try_recv(bytes);
+            let said = || format!("{protocol:?} {}: {read:?}", bytes.escape_ascii());
+            let is_other = matches!(read, Err(PeerError::Malformed(_) | PeerError::Foreign { .. }));
+            assert!(is_other, "{}", said());
+            talk.sees(&[]);
+        }
+    }
+    talks_in_meta(Matching::Order, |talk| {
+        talk.send_keys(Get, 2);
+        let early = PeerError::Mismatch { kind: Get, got: "EN" };
+        assert_eq!(talk.try_recv(b"EN\r\nMN\r\n"), Err(early));
+    });
+}
+
 /// A quiet delete reports a missing key, although nothing waits for it.
 #[test]
 fn a_reply_to_a_quiet_request_answers_no_other() {
