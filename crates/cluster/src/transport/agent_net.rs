@@ -170,6 +170,7 @@ impl End for AgentEnd {
     const DIALS_ON: bool = true;
     const UNANSWERED: &'static str = "it refused the token of the join file, or it is ending; if \
                                        this happens again, copy the master's join file once more";
+    const ABSENT: &'static str = "no master waits there yet; this agent tries again until one does";
 
     /// Waits for the caller's first hello.
     async fn ready(&self) {

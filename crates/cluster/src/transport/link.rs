@@ -30,13 +30,15 @@ pub(super) async fn within<T>(proof: impl Future<Output = Result<T, String>>) ->
     timeout(PROOF_MAX, proof).await.map_err(late)?
 }
 
-/// Opens a TLS connection to an address.
+/// Opens a TLS connection to an address. `absent` is the end of the sentence if nothing listens
+/// there.
 pub(super) async fn connect(
     address: &str,
     connector: &TlsConnector,
+    absent: &str,
 ) -> Result<TlsStream<TcpStream>, String> {
     let tcp = match timeout(CONNECT_MAX, TcpStream::connect(address)).await {
-        Ok(connected) => connected.map_err(|error| unreached(&error))?,
+        Ok(connected) => connected.map_err(|error| unreached(&error, absent))?,
         Err(_) => {
             return Err(format!(
                 "it cannot be reached: no answer within {} s; check the address, and whether a \
@@ -55,14 +57,11 @@ pub(super) async fn connect(
 }
 
 /// The reason why no connection could be made.
-fn unreached(error: &io::Error) -> String {
-    let cause = match error.kind() {
-        io::ErrorKind::ConnectionRefused => {
-            "; nothing waits there for other machines, so start the agent there, with the join file"
-        }
-        _ => "",
-    };
-    format!("it cannot be reached: {error}{cause}")
+fn unreached(error: &io::Error, absent: &str) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => format!("it cannot be reached: {error}; {absent}"),
+        _ => format!("it cannot be reached: {error}"),
+    }
 }
 
 /// The caller's end of a connection. Dropping it closes the connection; messages sent before are

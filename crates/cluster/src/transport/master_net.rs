@@ -86,6 +86,8 @@ impl End for MasterEnd {
     const UNANSWERED: &'static str = "it closed the connection before it named itself; if its join \
                                        file belongs to another master, copy this master's join \
                                        file to it";
+    const ABSENT: &'static str = "nothing waits there for other machines, so start the agent \
+                                  there, with the join file";
 
     /// An agent's refusal of this master's key is told apart, if it arrives before the close.
     fn unanswered(why: String) -> String {

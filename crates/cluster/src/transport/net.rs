@@ -42,6 +42,8 @@ pub(super) trait End: Send + Sync + 'static {
     /// The sentence about a dialed peer that does not answer the call. It may close before its
     /// alert is read, so both cases have one sentence.
     const UNANSWERED: &'static str;
+    /// The clause about an address at which no peer listens.
+    const ABSENT: &'static str;
 
     /// The sentence about a dialed peer whose answer to the call is this failure.
     fn unanswered(_why: String) -> String {
@@ -327,7 +329,7 @@ impl<E: End> Shared<E> {
         connector: &TlsConnector,
         stop: &Stop,
     ) -> Result<(Hello, Connected<E>), String> {
-        let tls = connect(address, connector).await?;
+        let tls = connect(address, connector, E::ABSENT).await?;
         let begin = async |outgoing| {
             call(tls, E::CALLS, outgoing).await.map_err(|status| E::unanswered(why(&status)))
         };
