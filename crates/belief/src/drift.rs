@@ -35,10 +35,11 @@ impl Drift {
     /// The trend of a ratio, given as numerator and denominator of each slice: operations and
     /// seconds, or hits and gets. `None` if too few slices have one.
     pub fn of_ratio(slices: &[(f64, f64)]) -> Option<Self> {
-        let ratio = |&(part, whole): &(f64, f64)| (whole > 0.0).then(|| part / whole);
-        Self::settled(slices.to_vec(), ratio, |sum, more| {
-            *sum = (sum.0 + more.0, sum.1 + more.1);
-        })
+        Self::settled(
+            slices.to_vec(),
+            |&(part, whole)| (whole > 0.0).then(|| part / whole),
+            |sum, more| *sum = (sum.0 + more.0, sum.1 + more.1),
+        )
     }
 
     /// True if the figure drifts: the trend is no accident, and large enough to matter.
@@ -78,18 +79,18 @@ impl Drift {
     /// The trend of independent values, and its slope per value.
     fn of(values: &[f64]) -> (Self, f64) {
         let n = values.len();
-        let pairs = || (0..n).flat_map(move |i| (i + 1..n).map(move |j| (i, j)));
-        let sign = |(i, j): (usize, usize)| {
-            let difference = values[j] - values[i];
-            if difference == 0.0 { 0.0 } else { difference.signum() }
-        };
-        let rises: f64 = pairs().map(sign).sum();
-        let slope =
-            median(pairs().map(|(i, j)| (values[j] - values[i]) / (j - i) as f64).collect());
+        let (mut rises, mut slopes) = (0.0f64, Vec::new());
+        for (at, one) in values.iter().enumerate() {
+            for (distance, later) in (1u32..).zip(&values[at + 1..]) {
+                let rise = later - one;
+                rises += if rise == 0.0 { 0.0 } else { rise.signum() };
+                slopes.push(rise / f64::from(distance));
+            }
+        }
+        let slope = median(slopes);
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
         // Equal values scatter less.
-        let spread = |n: usize| (n * (n - 1) * (2 * n + 5)) as f64;
         let ties: f64 = sorted.chunk_by(|a, b| a == b).map(|equal| spread(equal.len())).sum();
         let variance = (spread(n) - ties) / 18.0;
         let towards_zero = if rises == 0.0 { 0.0 } else { rises - rises.signum() };
@@ -98,6 +99,11 @@ impl Drift {
         let change = if middle > 0.0 { slope * n as f64 / middle } else { 0.0 };
         (Self { change, deviate }, slope)
     }
+}
+
+/// Variance of the number of rises among `n` values in a random order, times 18.
+fn spread(n: usize) -> f64 {
+    (n * (n - 1) * (2 * n + 5)) as f64
 }
 
 /// The parts of a run that are compared to find growth.
@@ -124,9 +130,10 @@ pub fn growth(slices: &[Slice]) -> Option<[f64; 2]> {
 /// True if what is left of `values` without their trend shows no correlation of neighbours.
 fn are_independent(values: &[f64], slope: f64) -> bool {
     let n = values.len() as f64;
-    let left = || values.iter().enumerate().map(|(at, value)| value - slope * at as f64);
-    let mean = left().sum::<f64>() / n;
-    let left: Vec<f64> = left().map(|value| value - mean).collect();
+    let left = values.iter().enumerate().map(|(at, value)| value - slope * at as f64);
+    let mut left: Vec<f64> = left.collect();
+    let mean = left.iter().sum::<f64>() / n;
+    left.iter_mut().for_each(|value| *value -= mean);
     let squares: f64 = left.iter().map(|d| d * d).sum();
     let next: f64 = left.windows(2).map(|pair| pair[0] * pair[1]).sum();
     squares <= 0.0 || (next / squares + 1.0 / n) * n.sqrt() < SIGNIFICANT

@@ -316,13 +316,13 @@ impl Sample<'_> {
         let count = self.whole.count() as f64;
         let sum: f64 = self.slices.iter().map(|slice| slice.sum_ns as f64).sum();
         let mean = sum / count;
-        let residual = |slice: &Slice| slice.sum_ns as f64 - mean * slice.answered as f64;
-        let residuals = self.slices.iter().map(residual).collect();
-        let long = self.long_run(residuals, |slice| slice.answered);
+        let residuals =
+            self.slices.iter().map(|slice| slice.sum_ns as f64 - mean * slice.answered as f64);
+        let long = self.long_run(residuals.collect(), |slice| slice.answered);
         let error = long.variance.sqrt() / count;
         let t = confidence.student(long.freedom_plain);
-        let end = |t: f64| mean - unskewed(t, long.skew) * error;
-        Ok(Interval { low: end(t).max(0.0), high: end(-t) })
+        let [low, high] = [t, -t].map(|t| mean - unskewed(t, long.skew) * error);
+        Ok(Interval { low: low.max(0.0), high })
     }
 
     /// The scatter of `residuals`, one per slice in proportion to its `count` of operations, beyond
@@ -360,8 +360,8 @@ pub fn rate_half_width(slices: &[(u64, f64)]) -> Option<f64> {
     if slices.len() < SLICES_MIN || count <= 0.0 || intended <= 0.0 {
         return None;
     }
-    let residual = |&(of, meant): &(u64, f64)| of as f64 - count * meant / intended;
-    let long = LongRun::of(slices.iter().map(residual).collect(), 0);
+    let residuals = slices.iter().map(|&(of, meant)| of as f64 - count * meant / intended);
+    let long = LongRun::of(residuals.collect(), 0);
     Some(Confidence::P95.student(long.freedom_plain) * long.variance.sqrt() / count)
 }
 

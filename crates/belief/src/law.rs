@@ -70,16 +70,9 @@ fn beta_part(x: f64, a: f64, b: f64) -> f64 {
 }
 
 fn continued_fraction(x: f64, a: f64, b: f64) -> f64 {
-    let coefficient = |n: usize| {
-        let m = (n / 2) as f64;
-        match n % 2 {
-            0 => m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m)),
-            _ => -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0)),
-        }
-    };
     let (mut value, mut numerator, mut denominator) = (1.0, 1.0, 0.0);
     for n in 1..TERMS_MAX {
-        let of = coefficient(n);
+        let of = coefficient(n, x, a, b);
         denominator = 1.0 / apart_from_0(1.0 + of * denominator);
         numerator = apart_from_0(1.0 + of / numerator);
         let step = numerator * denominator;
@@ -89,6 +82,15 @@ fn continued_fraction(x: f64, a: f64, b: f64) -> f64 {
         }
     }
     value
+}
+
+/// The coefficient of term `n` of the continued fraction.
+fn coefficient(n: usize, x: f64, a: f64, b: f64) -> f64 {
+    let m = (n / 2) as f64;
+    match n % 2 {
+        0 => m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m)),
+        _ => -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0)),
+    }
 }
 
 /// A fraction of 10¹⁰ operations needs about the root of this number of terms.

@@ -43,14 +43,15 @@ impl LongRun {
             let lag = next / squares;
             let is_significant = (lag + 1.0 / slices) * slices.sqrt() >= SIGNIFICANT;
             if residuals.len() < SLICES_MIN || !is_significant {
-                return Self::independent(&residuals, (squares, lag), fitted);
+                return Self::independent(&residuals, squares, lag, fitted);
             }
             residuals = merged(&residuals);
         }
     }
 
-    /// The variance from slices whose correlation is at most that of `lag`.
-    fn independent(residuals: &[f64], (squares, lag): (f64, f64), fitted: usize) -> Self {
+    /// The variance from residuals with this sum of `squares` and this correlation at lag 1, which is
+    /// small or cannot be made smaller.
+    fn independent(residuals: &[f64], squares: f64, lag: f64, fitted: usize) -> Self {
         let slices = residuals.len() as f64;
         let correlation = (lag + (1.0 + 3.0 * lag) / slices).clamp(0.0, CORRELATION_MAX);
         let growth = (1.0 + correlation) / (1.0 - correlation);
@@ -78,8 +79,9 @@ fn free(slices: f64, fitted: usize) -> f64 {
 /// Half as many slices; of an odd number, one holds three.
 fn merged(residuals: &[f64]) -> Vec<f64> {
     let (count, half) = (residuals.len(), residuals.len() / 2);
-    let at = |number: usize| number * count / half;
-    (0..half).map(|number| residuals[at(number)..at(number + 1)].iter().sum()).collect()
+    let parts =
+        (0..half).map(|number| &residuals[number * count / half..(number + 1) * count / half]);
+    parts.map(|part| part.iter().sum()).collect()
 }
 
 #[cfg(test)]

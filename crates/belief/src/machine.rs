@@ -214,14 +214,15 @@ impl Condition {
         }
         let advice = "a thread slows the other one on its core down: leave every second CPU idle";
         let fact = Fact::new("CPUs", found).advised((shared > 0).then_some(advice));
-        let is_here = |(_, server): &Asked| server.as_ref().is_ok_and(|server| server.is_local);
         let is_few = usable < CPUS_OF_A_PAIR;
         // A run does not know whether a server of the user's could run elsewhere: no warning.
         match self.servers.is_empty() {
             true => fact.warned_if(is_few, Spoiler::SharedCpu),
             false => {
-                let shares = is_few && self.servers.iter().any(is_here);
-                fact.spoiling_if(shares, Spoiler::SharedCpu.remedy())
+                let mut servers =
+                    self.servers.iter().filter_map(|(_, server)| server.as_ref().ok());
+                let is_here = servers.any(|server| server.is_local);
+                fact.spoiling_if(is_few && is_here, Spoiler::SharedCpu.remedy())
             }
         }
     }
@@ -262,10 +263,9 @@ impl Condition {
     }
 
     fn wake_ups(&self) -> Fact {
-        let late = |trial: &Trial, p: f64| at(&trial.late, p).unwrap_or(0);
-        let worst = self.trials.iter().max_by_key(|trial| late(trial, 0.99));
+        let worst = self.trials.iter().max_by_key(|trial| at(&trial.late, 0.99).unwrap_or(0));
         let Some(worst) = worst else { return Fact::new("wake-ups", "no CPU could be tried") };
-        let [p50, p99] = [0.5, 0.99].map(|p| Span::from_ns(late(worst, p)));
+        let [p50, p99] = [0.5, 0.99].map(|p| Span::from_ns(at(&worst.late, p).unwrap_or(0)));
         let longest = Span::from_ns(worst.late.moments().max);
         let found = format!(
             "a thread that sleeps wakes late: p50 {p50}, p99 {p99}, at most {longest} (CPU {})",
@@ -381,8 +381,8 @@ impl Condition {
         if let Some(most) = server.connections_max {
             found = format!("{found}, {} connections at most", format_whole(most));
         }
-        let time = |p| at(&server.round_trips, p).map(|ns| Span::from_ns(ns).to_string());
-        if let (Some(p50), Some(p99)) = (time(0.5), time(0.99)) {
+        let times = [0.5, 0.99].map(|p| at(&server.round_trips, p).map(Span::from_ns));
+        if let [Some(p50), Some(p99)] = times {
             found = format!("{found}; a question takes {p50}, p99 {p99}");
         }
         let threads = server.threads.unwrap_or(0) as f64;

@@ -56,8 +56,7 @@ impl Paired {
     /// ratios, or if one is not a number above 0.
     pub fn of(ratios: &[f64], figures: usize) -> Option<Self> {
         let pairs = ratios.len();
-        let is_ratio = |ratio: &f64| ratio.is_finite() && *ratio > 0.0;
-        if pairs < 2 || !ratios.iter().all(is_ratio) {
+        if pairs < 2 || !ratios.iter().all(|ratio| ratio.is_finite() && *ratio > 0.0) {
             return None;
         }
         let Mean { value: mean, square, freedom } = Mean::of(ratios.iter().map(|it| it.ln()));
@@ -93,13 +92,13 @@ impl Paired {
     /// `None` with fewer than two runs of either, or if a value is not a number above 0. Source:
     /// Welch, Biometrika 34 (1947).
     pub fn of_groups(a: &[f64], b: &[f64], figures: usize) -> Option<Self> {
-        let is_value = |value: &f64| value.is_finite() && *value > 0.0;
-        if a.len().min(b.len()) < 2 || !a.iter().chain(b).all(is_value) {
+        let pairs = a.len().min(b.len());
+        if pairs < 2 || !a.iter().chain(b).all(|value| value.is_finite() && *value > 0.0) {
             return None;
         }
-        let of = |values: &[f64]| Mean::of(values.iter().map(|value| value.ln()));
-        let (mean, half) = welch(of(a), of(b), figures);
-        Some(Self { pairs: a.len().min(b.len()), scale: Scale::Ratio, mean, half })
+        let [a, b] = [a, b].map(|values| Mean::of(values.iter().map(|value| value.ln())));
+        let (mean, half) = welch(a, b, figures);
+        Some(Self { pairs, scale: Scale::Ratio, mean, half })
     }
 
     /// With half the width of the interval of ratios not below that of values that are known to
@@ -170,8 +169,8 @@ impl Paired {
 /// `distance`, the difference of their logarithms, if they differ by a run effect of this deviation
 /// beside sampling; given are half the widths of the logarithms of their 95 % intervals.
 pub fn by_chance(distance: f64, [a, b]: [f64; 2], run_effect: f64) -> f64 {
-    let sampling = |half: f64| (half / NORMAL_975).powi(2);
-    let deviation = (sampling(a) + sampling(b) + 2.0 * run_effect.powi(2)).sqrt();
+    let [a, b] = [a, b].map(|half| (half / NORMAL_975).powi(2));
+    let deviation = (a + b + 2.0 * run_effect.powi(2)).sqrt();
     libm::erfc(distance.abs() / deviation / std::f64::consts::SQRT_2)
 }
 
@@ -183,8 +182,8 @@ pub fn contrast(a: &[f64], b: &[f64], factor: f64, figures: usize) -> Option<[f6
     if a.len().min(b.len()) < 2 || !a.iter().chain(b).all(|value| value.is_finite()) {
         return None;
     }
-    let of = |values: &[f64], factor: f64| Mean::of(values.iter().map(|value| value * factor));
-    let (mean, half) = welch(of(a, factor), of(b, 1.0), figures);
+    let of_a = Mean::of(a.iter().map(|value| value * factor));
+    let (mean, half) = welch(of_a, Mean::of(b.iter().copied()), figures);
     Some([mean - half, mean + half])
 }
 

@@ -110,10 +110,10 @@ impl Sample<'_> {
             return Placement::at(Side::Above);
         }
         let above = self.whole.above(bound.ns);
-        let share = |above: u64| (above + self.unanswered) as f64 / count;
-        let surely = share(above.surely);
+        let [surely, possibly] =
+            [above.surely, above.possibly].map(|above| (above + self.unanswered) as f64 / count);
         let without_own = bound.without_own.min(surely);
-        let shares = Shares { without_own, surely, possibly: share(above.possibly) };
+        let shares = Shares { without_own, surely, possibly };
         let effective = self.effective_of(p, 1.0 - surely, confidence);
         let placed = shares.placed(p, effective.of_share, confidence);
         let needed = if placed.side == Some(Side::Below) { BELOW_MIN } else { ABOVE_MIN };
@@ -300,11 +300,13 @@ impl Shares {
         if !is_below && self.without_own <= allowed {
             return None;
         }
-        let tells = |longer: f64| match is_below {
-            true => confidence.share_high(self.possibly, effective * longer) < allowed,
-            false => confidence.share_low(self.without_own, effective * longer) > allowed,
-        };
-        let steps = first_of(LONGER_STEPS, |steps| tells(LONGER_STEP.powi(steps)));
+        let steps = first_of(LONGER_STEPS, |steps| {
+            let effective = effective * LONGER_STEP.powi(steps);
+            match is_below {
+                true => confidence.share_high(self.possibly, effective) < allowed,
+                false => confidence.share_low(self.without_own, effective) > allowed,
+            }
+        });
         steps.map(|steps| LONGER_STEP.powi(steps))
     }
 }

@@ -29,9 +29,8 @@ impl Repeated {
     /// The values of a figure, one of each run. `None` with fewer than two, or if one is not a
     /// number above 0.
     pub fn of(values: &[f64]) -> Option<Self> {
-        let is_value = |value: &f64| value.is_finite() && *value > 0.0;
         let runs = values.len();
-        if runs < 2 || !values.iter().all(is_value) {
+        if runs < 2 || !values.iter().all(|value| value.is_finite() && *value > 0.0) {
             return None;
         }
         let mut sorted = values.to_vec();

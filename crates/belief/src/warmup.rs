@@ -81,14 +81,16 @@ impl Settling {
     /// True if the load has been steady for at least as long as it was not: its mean response time,
     /// and its hit ratio.
     pub fn is_settled(&self) -> bool {
-        let ratios = |part: fn(&WarmupSlice) -> (u64, u64)| -> Vec<f64> {
-            let of = self.slices.iter().map(part).filter(|(_, whole)| *whole > 0);
-            of.map(|(part, whole)| part as f64 / whole as f64).collect()
-        };
-        let response = ratios(|slice| (slice.response_ns, slice.answered));
-        let hits = ratios(|slice| (slice.hits, slice.keys));
+        let response = ratios(self.slices.iter().map(|it| (it.response_ns, it.answered)));
+        let hits = ratios(self.slices.iter().map(|slice| (slice.hits, slice.keys)));
         response.len() >= SLICES_MIN && is_level(&response) && is_level(&hits)
     }
+}
+
+/// The ratios of parts to wholes that are not 0.
+fn ratios(slices: impl Iterator<Item = (u64, u64)>) -> Vec<f64> {
+    let some = slices.filter(|(_, whole)| *whole > 0);
+    some.map(|(part, whole)| part as f64 / whole as f64).collect()
 }
 
 /// True if no beginning that ends in the later half of `values` differs from the rest, and the
@@ -104,11 +106,13 @@ fn is_level(values: &[f64]) -> bool {
 /// How many of the first values MSER leaves out.
 fn cut_of(values: &[f64]) -> usize {
     let most = values.len().saturating_sub(LEFT_MIN);
-    let error = |cut: usize| {
-        let left = &values[cut..];
-        squares(left) / (left.len() as f64).powi(2)
-    };
-    (0..=most).min_by(|&a, &b| error(a).total_cmp(&error(b))).unwrap_or(0)
+    let errors = (0..=most).map(|cut| (cut, squared_error(&values[cut..])));
+    errors.min_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(cut, _)| cut)
+}
+
+/// The square of the standard error of a mean, but for a factor that all have in common.
+fn squared_error(values: &[f64]) -> f64 {
+    squares(values) / (values.len() as f64).powi(2)
 }
 
 /// True if the means of two parts differ by more than values of this variance explain.
