@@ -3,14 +3,20 @@
 
 use memtide_base::Span;
 use memtide_scenario::field::find;
-use memtide_scenario::{Layer, Origin, Settings};
+use memtide_scenario::{Given, Layer, Origin, Settings};
+
+/// The largest value of the originals, in bytes, which a memcached without options refuses.
+const VALUE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// The fields set so far.
 pub(crate) struct Said(Layer);
 
 impl Said {
+    /// No fields but the largest value, which is that of every original.
     pub(crate) fn new() -> Self {
-        Self(Layer::new())
+        let mut said = Self(Layer::new());
+        said.say("value-max", VALUE_BYTES_MAX);
+        said
     }
 
     pub(crate) fn say(&mut self, field: &str, word: impl ToString) {
@@ -28,13 +34,15 @@ impl Said {
         }
     }
 
-    /// The settings of all fields. The error names a field that no machine could carry out.
+    /// The settings of all fields. The error names a field that no machine could carry out. A face
+    /// sets fields to their defaults where they have no effect, so none of them counts as the user's.
     pub(crate) fn settings(&self) -> Result<Settings, Wrong> {
         let mut settings = Settings::default();
         settings.apply(&self.0).map_err(|error| Wrong {
             message: error.to_string(),
             field: error.field.unwrap_or_default(),
         })?;
+        settings.given = Given::default();
         match settings.check().into_iter().next() {
             Some(problem) => Err(Wrong { field: problem.field, message: problem.message }),
             None => Ok(settings),

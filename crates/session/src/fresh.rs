@@ -6,7 +6,9 @@ use crate::exit::{FAILED, INTERRUPTED};
 use memtide_base::Span;
 use memtide_record::Record;
 use memtide_scenario::{Placement, Settings, ShardWord, scenario_file};
+use memtide_scenario::field::find;
 use std::io::{self, Read, Write};
+use serde_json::{Map, Value};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -52,10 +54,9 @@ pub fn run(
 /// The settings of the process, which makes the whole run, also if a launcher has started this one
 /// several times. As one of several runs it chooses no length by itself.
 fn own(settings: &Settings) -> Settings {
-    let Settings { scenario, outputs, .. } = settings.clone();
-    let outputs = outputs.of_one_of_several();
+    let outputs = settings.outputs.of_one_of_several();
     let placement = Placement { shard: Some(ShardWord::Whole), ..Placement::default() };
-    let mut own = Settings { scenario, outputs, placement };
+    let mut own = Settings { outputs, placement, ..settings.clone() };
     let mut first = own.clone();
     first.decide_first_length();
     if first != own {
@@ -77,9 +78,6 @@ fn start(settings: &Settings, words: &[&str], is_silent: bool) -> io::Result<Chi
     if let Some(password) = &settings.scenario.password {
         command.env(PASSWORD, password.reveal());
     }
-    let mut document = settings.words();
-    document.remove("password");
-    document.insert("json".to_owned(), "-".into());
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     if is_silent {
         command.stderr(Stdio::null());
@@ -87,13 +85,31 @@ fn start(settings: &Settings, words: &[&str], is_silent: bool) -> io::Result<Chi
     let mut child = command.spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         // A process that reads no further has ended, and its exit code says why.
-        drop(stdin.write_all(scenario_file(&document).as_bytes()));
+        drop(stdin.write_all(scenario_file(&document(settings)).as_bytes()));
     }
     Ok(child)
 }
 
-/// Waits until the process has ended, or ends it; returns what it wrote.
-fn finish(mut child: Child, is_stopped: &dyn Fn() -> bool) -> io::Result<(ExitStatus, Vec<u8>)> {
+/// The settings as the process reads them. Lengths of values that the user left to memtide are left
+/// out: servers with values of other lengths are refused only if the user said which they have.
+fn document(settings: &Settings) -> Map<String, Value> {
+    let mut document = settings.words();
+    document.remove("password");
+    document.insert("json".to_owned(), "-".into());
+    let lengths = find("value-size").expect("it is a field");
+    if !settings.sets(lengths) {
+        document.remove(lengths.name);
+    }
+    document
+}
+
+/// Waits until the process has ended; returns what it wrote. Once `is_stopped`, it is interrupted,
+/// and killed if it has not ended after `grace`.
+fn finish(
+    mut child: Child,
+    grace: Duration,
+    is_stopped: &dyn Fn() -> bool,
+) -> io::Result<(ExitStatus, Vec<u8>)> {
     let mut stdout = child.stdout.take();
     let reader = thread::spawn(move || {
         let mut out = Vec::new();

@@ -15,7 +15,8 @@ use memtide_host::signal::StopFlag;
 use memtide_record::Warning;
 use memtide_run::steps::StepsOutcome;
 use memtide_run::{Failure, RunOutcome, SampledServers};
-use memtide_scenario::{Outputs, Problem, Scenario, Settings};
+use memtide_scenario::field::find;
+use memtide_scenario::{Outputs, Problem, Settings};
 use memtide_sinks::{Outlets, Samples, Sink};
 use std::io;
 
@@ -106,10 +107,10 @@ pub struct FrontProfile {
 impl FrontProfile {
     /// The profile of memtide's own commands.
     pub fn native(settings: &Settings) -> Self {
-        let Settings { scenario, placement, .. } = settings;
+        let placement = &settings.placement;
         Self {
             sampled: SampledServers {
-                unfilled: scenario.value_size != Scenario::default().value_size,
+                unfilled: settings.sets(find("value-size").expect("it is a field")),
                 filled: true,
             },
             watches_servers: true,
@@ -122,8 +123,6 @@ impl FrontProfile {
     }
 
     /// The failure of a plan that this machine does not allow.
-    ///
-    /// Cause: The limit of open files is below what the connections need.
     pub(crate) fn unfit(&self, warning: &Warning) -> Stop {
         let message = warning.message();
         Stop::usage(match self.words {

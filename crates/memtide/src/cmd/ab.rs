@@ -115,7 +115,7 @@ pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
 ///
 /// To do: Leave it out, or use `memtide run`.
 fn check(settings: &Settings) -> Result<(), Stop> {
-    let Settings { scenario, outputs, placement } = settings;
+    let Settings { scenario, outputs, placement, .. } = settings;
     check_undivided("ab", placement.shard, &variable)?;
     let is_other = |output: &&Output| {
         !matches!(output.kind, OutputKind::Json | OutputKind::Md | OutputKind::Html)

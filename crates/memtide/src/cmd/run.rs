@@ -67,7 +67,7 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
 ///
 /// Cause: A share has no `--json` or no `--server`, or the shares of a fill have a common start.
 fn check_share(settings: &Settings, load_only: bool) -> Result<(), Stop> {
-    let Settings { scenario, outputs, placement } = settings;
+    let Settings { scenario, outputs, placement, .. } = settings;
     let waits = placement.start_at.is_some() || placement.barrier.is_some();
     let problem = if load_only && waits {
         "load does not need --start-at or --barrier, because shares of a fill may start at any \

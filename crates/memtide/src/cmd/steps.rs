@@ -51,7 +51,8 @@ pub(crate) fn search(matches: &ArgMatches, is_simulated: bool) -> Result<u8, Sto
     }
     let steps_max = matches.get_one::<u32>("steps-max").copied();
     let highest = limits.rate_max.or(limits.rate_min);
-    check(&settings, highest.unwrap_or(0.0))?;
+    // Which rate it is does not matter to the rules, only that there is one.
+    check(&settings, highest.unwrap_or(1.0))?;
     let course = Box::new(Bracket::new(limits));
     perform((matches, is_simulated), settings, CourseKind::Search, course, steps_max)
 }
@@ -93,7 +94,7 @@ fn settings(
         true => flags::settings(matches),
         false => flags::settings_to_measure(matches),
     }?;
-    let Settings { scenario, outputs, placement } = &settings;
+    let Settings { scenario, outputs, placement, .. } = &settings;
     check_undivided(command, placement.shard, &variable)?;
     let unfit = [
         (scenario.rate.is_some(), format!("rate cannot be set, because {varies} it: remove it")),

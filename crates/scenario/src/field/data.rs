@@ -108,7 +108,9 @@ pub(super) const FIELDS: &[Field] = &[
             "A number of bytes such as `200` or `4KiB`, or a distribution. ",
             size_laws!(),
             " `ascending:FIRST`: the value of key n is FIRST + n bytes long, rounded. `value-max` \
-             cuts unbounded distributions; a distribution that names a longer value is an error."
+             cuts unbounded distributions; a distribution that names a longer value is an error. \
+             No length depends on a server: one that refuses the only length of a distribution \
+             ends the run before its load."
         ),
         member: member!(scenario.value_size, parsed),
         ..DATA
@@ -139,10 +141,11 @@ pub(super) const FIELDS: &[Field] = &[
     Field {
         name: "value-max",
         value: Some("SIZE"),
-        default: "1MiB",
+        default: "1023KiB",
         help: "Longest value to send",
-        long: "From 1 byte to 1GiB, such as `64k` or `4MiB`. Above 1MiB, start memcached with a \
-               larger `-I` as well.",
+        long: "From 1 byte to 1GiB, such as `64k` or `4MiB`. memcached takes 1023KiB with its \
+               default `-I` of 1MiB, which includes the key. For longer values, start it with a \
+               larger `-I`.",
         member: member!(scenario.value_max, size),
         ..DATA
     },
@@ -350,7 +353,7 @@ pub(super) const FIELDS: &[Field] = &[
                more than 64 MiB) and fills a server if some are missing or have values of other \
                lengths than the scenario says. It does not fill a remote server that holds other \
                items, and the run ends. `always`: fill in any case. `never`: do not fill; if \
-               `value-size` is not the default and sampled values have other lengths, the run \
+               `value-size` is given and sampled values have other lengths, the run \
                ends. Values of numeric keys are not compared, and none are with append or prepend \
                in the mix. memtide never flushes a server.",
         member: member!(scenario.load, parsed),

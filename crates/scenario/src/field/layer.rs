@@ -108,8 +108,16 @@ impl Settings {
                 }
             };
             field.set(self, &word).map_err(fail)?;
+            // A switch that is off asks for nothing.
+            let is_asked = field.value.is_some() && !matches!(origin, Origin::File { .. });
+            self.given.note(field.name, is_asked);
         }
         Ok(())
+    }
+
+    /// True if the user set `field`, also to its default, or the program gave it another value.
+    pub fn sets(&self, field: &Field) -> bool {
+        self.given.has(field.name) || field.show(self) != field.show(&Self::default())
     }
 
     /// Every field that has a value or a default, as words: a list for a list, a boolean for a

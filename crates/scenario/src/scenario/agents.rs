@@ -52,15 +52,15 @@ impl Agents {
     /// Reports contradictions.
     pub(super) fn check(&self, problems: &mut Problems) {
         let none = Self::default();
-        for (field, is_given) in [
-            ("key", self.key != none.key),
+        for (field, differs) in [
+            ("key", self.key.is_some()),
             ("expect", self.expect != none.expect),
             ("prepare-timeout", self.prepare_timeout != none.prepare_timeout),
             ("master-share", self.master_share),
             ("master-rate", self.master_rate.is_some()),
             ("allow-lost", self.allow_lost != none.allow_lost),
         ] {
-            if is_given && self.which.is_none() {
+            if problems.is_set(field, differs) && self.which.is_none() {
                 problems.say(format!(
                     "{field} needs agents: add agents, such as agents 2, or remove {field}"
                 ));

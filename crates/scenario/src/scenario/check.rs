@@ -9,8 +9,8 @@ mod tls;
 mod transport;
 
 use super::{
-    Cooldown, Goal, Matching, NumericKeys, OnFull, Protocol, Refill, Scenario, Subject, Transport,
-    ValueFill, Warmup, span_word,
+    Cooldown, Given, Goal, Matching, NumericKeys, OnFull, Protocol, Refill, Scenario, Subject,
+    Transport, VALUE_MAX_BYTES, ValueFill, Warmup, span_word,
 };
 use crate::kind::Kind;
 use memtide_base::Span;
@@ -72,7 +72,12 @@ impl Scenario {
 
     /// All problems that make this scenario impossible on any machine; empty if there are none.
     pub fn check(&self) -> Vec<Problem> {
-        let mut problems = Problems(Vec::new());
+        self.problems(&Given::default()).found
+    }
+
+    /// The problems of this scenario, of which its user set the fields `given`.
+    pub(super) fn problems(&self, given: &Given) -> Problems {
+        let mut problems = Problems::new(given);
         self.check_bounds(&mut problems);
         self.check_warmup(&mut problems);
         self.check_precision(&mut problems);
@@ -91,7 +96,7 @@ impl Scenario {
         self.check_verification(&mut problems);
         self.check_conditions(&mut problems);
         self.check_goals(&mut problems);
-        problems.0
+        problems
     }
 
     /// Checks that a warm-up can be found, if it is to be.
@@ -159,7 +164,10 @@ impl Scenario {
         }
         let with = if let Some(with) = self.never_known() {
             with
-        } else if self.duration.is_some_and(|duration| duration != self.at_most()) {
+        } else if self.duration.is_some_and(|duration| {
+            // A decided scenario has both, and they are the same.
+            problems.is_set("duration", duration != self.at_most())
+        }) {
             "duration, because it decides how long to measure: use at-most for the longest time"
         } else {
             return;
@@ -284,7 +292,8 @@ impl Scenario {
         {
             problems.add("duration", format!("wave {} needs a duration: add one", self.wave));
         }
-        if self.on_full != OnFull::Queue && self.is_closed_loop() && !self.is_churn() {
+        let sets_full = problems.is_set("on-full", self.on_full != OnFull::Queue);
+        if sets_full && self.is_closed_loop() && !self.is_churn() {
             problems.say(format!(
                 "on-full {} has no effect in a closed loop: use a rate above 0, or remove \
                      on-full",
@@ -314,9 +323,10 @@ impl Scenario {
         if high.unwrap_or(low) > self.value_max {
             problems.say(format!(
                 "value-size {} is above value-max {}: use smaller values, or raise value-max \
-                     (and the server's -I beyond 1MiB)",
+                     (beyond {} also memcached's -I)",
                 self.value_size,
-                size_word(self.value_max)
+                size_word(self.value_max),
+                size_word(VALUE_MAX_BYTES)
             ));
         }
         if self.multiget == 0 {
@@ -328,7 +338,7 @@ impl Scenario {
                 self.multiget, self.mix
             ));
         }
-        if self.multiget_share < 1.0 && self.multiget == 1 {
+        if problems.is_set("multiget-share", self.multiget_share < 1.0) && self.multiget == 1 {
             problems.say(format!(
                 "multiget-share {} needs a multiget above 1: add one, or remove multiget-share",
                 self.multiget_share
@@ -458,12 +468,12 @@ impl Scenario {
         let names_cas = self.mix.kinds().any(|kind| kind == OpKind::Cas);
         let one = SizeLaw::fixed(1);
         let needs = [
-            ("delta", self.delta != one && !numbers, "incr or decr"),
-            ("numeric-keys", self.numeric_keys != NumericKeys::Own && !numbers, "incr or decr"),
-            ("cas-unique", self.wire.cas_unique.is_some() && !names_cas, "cas"),
+            ("delta", self.delta != one, numbers, "incr or decr"),
+            ("numeric-keys", self.numeric_keys != NumericKeys::Own, numbers, "incr or decr"),
+            ("cas-unique", self.wire.cas_unique.is_some(), names_cas, "cas"),
         ];
-        for (field, is_missing, what) in needs {
-            if is_missing {
+        for (field, differs, has_it, what) in needs {
+            if problems.is_set(field, differs) && !has_it {
                 let mix = &self.mix;
                 problems.say(format!(
                     "{field} applies to {what}, and mix {mix} has none: add one, or remove \
@@ -595,20 +605,35 @@ impl Scenario {
     }
 }
 
-/// The problems found so far.
-pub(super) struct Problems(pub(super) Vec<Problem>);
+/// The problems found so far, and what rules about fields that are set need to know.
+pub(super) struct Problems {
+    pub(super) found: Vec<Problem>,
+    /// The fields that the user set.
+    given: Given,
+}
 
 impl Problems {
     /// Adds a sentence that begins with the name of the field to change.
     pub(super) fn say(&mut self, message: impl Into<String>) {
         let message = message.into();
         let field = message.split([' ', ':']).next().unwrap_or_default().to_owned();
-        self.0.push(Problem { field, message });
+        self.found.push(Problem { field, message });
+    /// None yet; the user set the fields `given`.
+    pub(super) fn new(given: &Given) -> Self {
+        Self { found: Vec::new(), given: given.clone() }
+    }
+
+    /// True if `field` is set, for a rule that refuses a field because it has no effect: by a flag
+    /// or a variable, whatever the value, or if the value `differs` from the default.
+    pub(super) fn is_set(&self, field: &str, differs: bool) -> bool {
+        differs || self.given.is_asked(field)
+    }
+
     }
 
     /// Adds a sentence that does not begin with the name of the field to change.
     pub(super) fn add(&mut self, field: &str, message: impl Into<String>) {
-        self.0.push(Problem { field: field.to_owned(), message: message.into() });
+        self.found.push(Problem { field: field.to_owned(), message: message.into() });
     }
 
     /// Checks that a count is from 1 to `max`.

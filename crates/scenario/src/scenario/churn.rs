@@ -32,20 +32,22 @@ impl Scenario {
 
     /// Reports contradictions among the fields of connection churn.
     ///
-    /// Cause: A field contradicts connection churn, where connections are opened, used for some
+    /// A field contradicts connection churn, where connections are opened, used for some
     /// calls and closed; or it needs it.
     pub(super) fn check_churn(&self, problems: &mut Problems) {
-        let given = [
+        let fields = [
             ("call-rate", self.churn.call_rate.is_some()),
             ("connections-total", self.churn.connections_total.is_some()),
             ("linger", self.churn.linger.is_some()),
             ("gap-draws", self.churn.gap_draws != Draws::Seed),
         ];
         if !self.is_churn() {
-            for (field, _) in given.into_iter().filter(|(_, given)| *given) {
-                problems.say(format!(
-                    "{field} applies to connection churn only: add calls, or remove {field}"
-                ));
+            for (field, differs) in fields {
+                if problems.is_set(field, differs) {
+                    problems.say(format!(
+                        "{field} applies to connection churn only: add calls, or remove {field}"
+                    ));
+                }
             }
             return;
         }
@@ -63,9 +65,12 @@ impl Scenario {
             );
         }
         self.check_churn_alone(problems);
-        if self.schedule == Sharing::Connection {
-            problems
-                .say("schedule connection is always in effect under connection churn: remove it");
+        if problems.is_set("schedule", self.schedule == Sharing::Connection) {
+            problems.say(format!(
+                "schedule {} has no effect under connection churn, where each connection has a \
+                     schedule of its own: remove it",
+                self.schedule
+            ));
         }
         let waves = self.wave != Wave::Constant;
         if waves && let Some(rate) = self.churn.connection_rate {
@@ -86,19 +91,19 @@ impl Scenario {
 
     /// Reports fields that have no effect without a rate of connections or calls.
     ///
-    /// Cause: The field is about gaps, and neither connections nor calls come at a rate.
+    /// The field is about gaps, and neither connections nor calls come at a rate.
     fn check_churn_gaps(&self, problems: &mut Problems) {
         if self.has_connection_rate() || self.has_call_rate() {
             return;
         }
-        if self.churn.gap_draws != Draws::Seed {
+        if problems.is_set("gap-draws", self.churn.gap_draws != Draws::Seed) {
             problems.say(format!(
                 "gap-draws {} needs a connection-rate or a call-rate: add one, or remove \
                      gap-draws",
                 self.churn.gap_draws
             ));
         }
-        if self.on_full != OnFull::Queue {
+        if problems.is_set("on-full", self.on_full != OnFull::Queue) {
             problems.say(format!(
                 "on-full {} needs a connection-rate or a call-rate: add one, or remove on-full",
                 self.on_full
@@ -108,7 +113,7 @@ impl Scenario {
 
     /// Reports fields that exclude connection churn.
     ///
-    /// Cause: Under connection churn connections are opened and closed, and the field excludes
+    /// Under connection churn connections are opened and closed, and the field excludes
     /// that.
     fn check_churn_alone(&self, problems: &mut Problems) {
         let others = [
@@ -127,7 +132,7 @@ impl Scenario {
 
     /// Checks single fields against their limits.
     ///
-    /// Cause: A number or time of connection churn is outside the range that memtide accepts.
+    /// A number or time of connection churn is outside the range that memtide accepts.
     fn check_churn_bounds(&self, problems: &mut Problems) {
         for (field, count) in
             [("calls", self.churn.calls), ("connections-total", self.churn.connections_total)]

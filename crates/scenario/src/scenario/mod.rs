@@ -10,6 +10,7 @@ mod check;
 mod choice;
 mod digest;
 mod goal;
+mod given;
 mod churn;
 mod target;
 mod word;
@@ -20,6 +21,7 @@ pub use choice::{Secret, ValueFill, Warmup};
 pub use digest::NOT_HASHED;
 pub use digest::scenario_digest;
 pub(crate) use goal::fraction_word;
+pub use given::Given;
 pub use goal::parse_subject;
 pub use goal::{Explained, Goal, Measure, Precision, Relation, Subject};
 pub use memtide_base::choice::{
@@ -47,8 +49,9 @@ use std::net::IpAddr;
 
 /// Default seed, so that two runs of one scenario do the same.
 const SEED: u64 = 1;
-/// Default for the largest value in bytes: memcached's own default item limit.
-const VALUE_MAX_BYTES: u64 = 1024 * 1024;
+/// Default for the largest value in bytes, which a memcached without options takes: its items of at
+/// most 1 MiB (`-I`) contain the key and about 60 bytes besides.
+pub const VALUE_MAX_BYTES: u64 = (1024 - 1) * 1024;
 /// Default back-off before reconnecting.
 const BACKOFF: Backoff = Backoff { first: Span::from_ms(10), longest: Span::from_s(1) };
 

@@ -12,7 +12,7 @@ pub use watching::{ProgressForm, WebPlace};
 
 use super::check::{Problem, Problems};
 use super::goal::Explained;
-use super::{Placement, Scenario, Warmup, parse_list};
+use super::{Given, Placement, Scenario, Warmup, parse_list};
 use memtide_base::Span;
 use memtide_base::units::parse_size;
 use std::collections::BTreeMap;
@@ -119,7 +119,7 @@ impl fmt::Display for SpoolPlace {
 }
 
 /// All settings of a user: the scenario, its outputs, and the share of this process.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// The scenario.
     pub scenario: Scenario,
@@ -128,6 +128,16 @@ pub struct Settings {
     /// The share of the run that this process carries out.
     pub placement: Placement,
 }
+    /// The fields that the user set.
+    pub given: Given,
+}
+
+impl PartialEq for Settings {
+    /// Settings are equal if all values are, whoever set them.
+    fn eq(&self, other: &Self) -> bool {
+        let Self { scenario, outputs, placement, given: _ } = self;
+        *scenario == other.scenario && *outputs == other.outputs && *placement == other.placement
+    }
 
 impl Outputs {
     /// Every output with its kind: those with their own flags, then those of `--out`.
@@ -217,7 +227,7 @@ impl Settings {
     /// All problems that make the scenario impossible, and outputs that contradict it or each
     /// other; empty if there are none.
     pub fn check(&self) -> Vec<Problem> {
-        let mut problems = Problems(self.scenario.check());
+        let mut problems = self.scenario.problems(&self.given);
         self.placement.check(&mut problems);
         if self.placement.is_divided() && self.scenario.warmup == Warmup::Auto {
             problems.say(
@@ -254,7 +264,7 @@ impl Settings {
                 "verify-details needs verify: add a fraction such as verify 1, or remove it",
             );
         }
-        problems.0
+        problems.found
     }
 
     /// Checks that one process sees all figures that are to be narrow.

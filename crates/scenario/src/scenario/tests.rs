@@ -149,9 +149,93 @@ fn a_value_above_the_limit_says_what_to_raise() {
     let problems = Scenario { value_size, ..Scenario::default() }.check();
     assert_eq!(
         problems[0].to_string(),
-        "value-size fixed:2097152 is above value-max 1MiB: use smaller values, or raise value-max \
-         (and the server's -I beyond 1MiB)"
+        "value-size fixed:2097152 is above value-max 1023KiB: use smaller values, or raise \
+         value-max (beyond 1023KiB also memcached's -I)"
     );
+}
+
+/// The settings of `words` from one place.
+fn settings_from(words: &[(&str, &str)], origin: &crate::Origin) -> Settings {
+    let mut settings = Settings::default();
+    settings.apply(&layer_of(words, origin)).unwrap();
+    settings
+}
+
+fn layer_of(words: &[(&str, &str)], origin: &crate::Origin) -> crate::Layer {
+    let mut layer = crate::Layer::new();
+    for &(name, word) in words {
+        layer.push(find(name).unwrap(), vec![word.to_owned()], origin.clone());
+    }
+    layer
+}
+
+/// Fields with their defaults, what makes them have no effect, and another value.
+const WITHOUT_EFFECT: [(&str, &str, &[(&str, &str)], &str); 19] = [
+    ("tls-min", "1.2", &[], "1.3"),
+    ("tls-resume", "on", &[], "off"),
+    ("expect", "30s", &[], "31s"),
+    ("prepare-timeout", "60s", &[], "61s"),
+    ("allow-lost", "0", &[], "1"),
+    ("gap-draws", "seed", &[], "rand48:1,2,3"),
+    ("gap-draws", "seed", &[("calls", "9"), ("server", "h")], "rand48:1,2,3"),
+    ("on-full", "queue", &[("rate", "0")], "drop"),
+    ("on-full", "queue", &[("calls", "9"), ("server", "h")], "drop"),
+    ("schedule", "shared", &[("calls", "9")], "connection"),
+    ("connections-per-client", "1", &[], "2"),
+    ("overwrite", "0", &[], "0.5"),
+    ("popularity", "uniform", &[("window", "10")], "zipf:1"),
+    ("multiget-share", "1", &[("window", "10"), ("multiget", "2")], "0.5"),
+    ("multiget-share", "1", &[], "0.5"),
+    ("expiry-share", "1", &[], "0.5"),
+    ("delta", "1", &[], "2"),
+    ("numeric-keys", "own", &[], "shared"),
+    ("duration", "300s", &[("precision", "p99 5%")], "299s"),
+];
+
+#[test]
+fn a_field_without_effect_is_refused_whatever_its_value() {
+    let file = crate::Origin::File { path: "s.toml".to_owned(), line: 1 };
+    for (field, default, others, other) in WITHOUT_EFFECT {
+        let words = |word| [others, &[(field, word)]].concat();
+        let refused = |settings: &Settings| {
+            let problems = settings.check().into_iter().map(|problem| problem.message);
+            let begins = format!("{field} ");
+            let is_named = |message: &String| {
+                message.starts_with(&begins)
+                    || message.contains(&format!(" {begins}"))
+                    || message.contains(&format!("with {field}"))
+            };
+            problems.filter(is_named).count()
+        };
+        for origin in [crate::Origin::Flag, crate::Origin::Environment] {
+            for word in [default, other] {
+                let settings = settings_from(&words(word), &origin);
+                assert_eq!(refused(&settings), 1, "{field} {word} from {origin:?}");
+            }
+        }
+        // A file may have every field, and what overrides a file may take its value back.
+        let mut settings = settings_from(&words(default), &file);
+        assert_eq!(refused(&settings), 0, "{field} from a file");
+        settings.apply(&layer_of(&[(field, other)], &file)).unwrap();
+        assert_eq!(refused(&settings), 1, "{field} {other} from a file");
+        settings.apply(&layer_of(&[(field, default)], &crate::Origin::Flag)).unwrap();
+        assert_eq!(refused(&settings), 0, "{field} taken back");
+    }
+    let off = settings_from(&[("tls-insecure", "false")], &crate::Origin::Flag);
+    assert_eq!(off.check(), []);
+}
+
+#[test]
+fn a_field_that_is_set_to_its_default_is_set() {
+    let lengths = find("value-size").unwrap();
+    let file = crate::Origin::File { path: "s.toml".to_owned(), line: 1 };
+    for origin in [file, crate::Origin::Flag] {
+        assert!(settings_from(&[("value-size", "200")], &origin).sets(lengths));
+        assert!(!settings_from(&[("keys", "7")], &origin).sets(lengths));
+    }
+    let mut settings = Settings::default();
+    settings.scenario.value_size = "300".parse().unwrap();
+    assert!(settings.sets(lengths));
 }
 
 #[test]

@@ -28,8 +28,7 @@ use memtide_record::{
 use memtide_run::steps::{RestedStep, RunTask, Runner};
 use memtide_run::{Failure, Lowered, Observer, RunOutcome, SampledServers, Surroundings, load_max};
 use memtide_scenario::{
-    Agents, AgentsWord, OutputKind, Outputs, Placement, Scenario, Settings, Tags, Target,
-    scenario_digest,
+    Agents, AgentsWord, OutputKind, Outputs, Scenario, Settings, Tags, Target, scenario_digest,
 };
 use memtide_world::plan::{StepTask, Window};
 use memtide_world::{Address, ServerPlan};
@@ -576,6 +575,6 @@ fn now() -> Instant {
 fn document(scenario: &Scenario, tags: &Tags) -> String {
     let scenario = scenario.without_credentials();
     let outputs = Outputs { tags: tags.clone(), ..Outputs::default() };
-    let sent = Settings { scenario, outputs, placement: Placement::default() };
+    let sent = Settings { scenario, outputs, ..Settings::default() };
     sent.words().iter().map(|(field, word)| format!("{field} = {word}\n")).collect()
 }

@@ -90,7 +90,7 @@ impl World for MasterWorld {
 ///
 /// Cause: An output or a server that only one process can have.
 fn check(settings: &Settings) -> Result<(), Stop> {
-    let Settings { scenario, outputs, placement } = settings;
+    let Settings { scenario, outputs, placement, .. } = settings;
     let problem = if scenario.servers.is_empty() {
         "--agents needs --server, because each agent would start an embedded server of its own"
     } else if outputs.plan {

@@ -21,20 +21,20 @@ fn refused(toml: &str, copies: u64, bytes: u64) -> Option<String> {
 
 #[test]
 fn a_data_set_beyond_the_available_memory_is_refused_with_both_figures() {
-    let large = "value-size = '1MiB'\n";
+    let large = "value-size = 1047552\n";
     let message = refused(large, 1, 8 << 30).expect("100 000 MiB do not fit in 8 GiB");
     for word in ["104.9 GB", "8590 MB", "--keys", "--value-size", "--server"] {
         assert!(message.contains(word), "no '{word}' in {message}");
     }
     assert_eq!(refused(large, 0, 8 << 30), None, "a server elsewhere keeps it");
-    assert_eq!(refused("value-size = '1MiB'\nkeys = 1000\n", 1, 8 << 30), None);
+    assert_eq!(refused("value-size = 1047552\nkeys = 1000\n", 1, 8 << 30), None);
     assert_eq!(refused("", 1, 64 << 20), None);
     assert!(refused("", 4, 64 << 20).is_some(), "each simulated server keeps all keys");
 }
 
 #[test]
 fn what_is_never_stored_takes_no_memory() {
-    let few = "value-size = '1MiB'\nkeys = '1M'\nops-max = 100\n";
+    let few = "value-size = 1047552\nkeys = '1M'\nops-max = 100\n";
     assert!(refused(few, 1, 8 << 30).is_some(), "it is filled first");
     assert_eq!(refused(&format!("{few}mix = 'set=1'\n"), 1, 8 << 30), None);
     assert_eq!(refused(&format!("{few}load = 'never'\n"), 1, 8 << 30), None);

@@ -110,7 +110,7 @@ fn is_fresh(matches: &ArgMatches) -> bool {
 ///
 /// To do: Leave it out, or do without `--repeat`.
 fn check(settings: &Settings, matches: &ArgMatches) -> Result<(), Stop> {
-    let Settings { scenario, outputs, placement } = settings;
+    let Settings { scenario, outputs, placement, .. } = settings;
     check_undivided("--repeat", placement.shard, &variable)?;
     let is_other = |output: &Output| !matches!(output.kind, OutputKind::Json | OutputKind::Md);
     let unfit = [

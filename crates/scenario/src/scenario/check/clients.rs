@@ -13,14 +13,14 @@ const EXPIRY_JUDGED_S: RangeInclusive<i64> = 5..=2_592_000;
 impl Scenario {
     /// Checks clients against connections and servers.
     ///
-    /// Cause: Clients determine connections and operations in flight, and another field contradicts
+    /// Clients determine connections and operations in flight, and another field contradicts
     /// that or needs them.
     pub(super) fn check_clients(&self, problems: &mut Problems) {
         problems.count("clients", self.client.clients, CONNECTIONS_MAX);
         let each = self.client.connections_per_client;
         problems.count("connections-per-client", Some(each), CONNECTIONS_MAX);
         if self.client.clients.is_none() && self.client.window.is_none() {
-            if each != 1 {
+            if problems.is_set("connections-per-client", each != 1) {
                 problems.say(format!(
                     "connections-per-client {each} needs clients: add clients, or remove it"
                 ));
@@ -50,7 +50,7 @@ impl Scenario {
     /// Checks that each server and each worker has a client, and that there are not too many
     /// connections.
     ///
-    /// Cause: There are too few clients for the servers or threads, or too many connections for the
+    /// There are too few clients for the servers or threads, or too many connections for the
     /// clients.
     fn check_shares(&self, clients: u32, problems: &mut Problems) {
         let each = self.connections_of_client(self.servers.len().max(1) as u32);
@@ -79,9 +79,9 @@ impl Scenario {
 
     /// Checks expiry, and its verification, against what is needed to judge it.
     ///
-    /// Cause: An expiry is missing, or cannot be verified.
+    /// An expiry is missing, or cannot be verified.
     pub(super) fn check_expiry(&self, problems: &mut Problems) {
-        if self.expiry_share < 1.0 && self.expiry == 0 {
+        if problems.is_set("expiry-share", self.expiry_share < 1.0) && self.expiry == 0 {
             problems.say(format!(
                 "expiry-share {} needs an expiry: add one, or remove expiry-share",
                 self.expiry_share
@@ -109,11 +109,11 @@ impl Scenario {
 
     /// Checks windows against the mix and the keys.
     ///
-    /// Cause: A window determines which objects are set and read, and another field contradicts
+    /// A window determines which objects are set and read, and another field contradicts
     /// that or needs a window.
     pub(super) fn check_window(&self, problems: &mut Problems) {
         if self.client.window.is_none() {
-            if self.client.overwrite > 0.0 {
+            if problems.is_set("overwrite", self.client.overwrite > 0.0) {
                 let given = self.client.overwrite;
                 problems
                     .say(format!("overwrite {given} needs a window: add one such as window 10k"));
@@ -129,14 +129,14 @@ impl Scenario {
                 strange.name()
             ));
         }
-        if self.popularity != Popularity::Uniform {
+        if problems.is_set("popularity", self.popularity != Popularity::Uniform) {
             problems.say(format!(
                 "popularity {} applies to keys, not to the objects of a window: use \
                      window-pick, or remove one of them",
                 self.popularity
             ));
         }
-        if self.multiget_share < 1.0 {
+        if problems.is_set("multiget-share", self.multiget_share < 1.0) {
             problems.say(format!(
                 "multiget-share {} does not apply to a window, where all gets request the same \
                      number of keys: remove one of them",

@@ -6,12 +6,12 @@ use crate::scenario::{Resume, Scenario, Target, Tls, TlsVersion, Transport};
 impl Scenario {
     /// Checks TLS.
     ///
-    /// Cause: memcached speaks TLS over TCP only; and fields of TLS have no meaning without it, or
+    /// memcached speaks TLS over TCP only; and fields of TLS have no meaning without it, or
     /// without each other.
     pub(super) fn check_tls(&self, problems: &mut Problems) {
         let tls = &self.tls;
         if !tls.on {
-            if let Some(field) = tls.given() {
+            if let Some(field) = tls.given(problems) {
                 problems.say(format!("{field} needs tls: add tls, or remove {field}"));
             }
             return;
@@ -42,8 +42,8 @@ impl Scenario {
 }
 
 impl Tls {
-    /// A field besides `tls` that is given.
-    fn given(&self) -> Option<&'static str> {
+    /// A field besides `tls` that is set.
+    fn given(&self, problems: &Problems) -> Option<&'static str> {
         let fields = [
             ("tls-ca", self.ca.is_some()),
             ("tls-server-name", self.server_name.is_some()),
@@ -53,6 +53,7 @@ impl Tls {
             ("tls-resume", self.resume != Resume::default()),
             ("tls-insecure", self.insecure),
         ];
-        fields.into_iter().find_map(|(field, is_given)| is_given.then_some(field))
+        let mut fields = fields.into_iter();
+        fields.find(|(field, differs)| problems.is_set(field, *differs)).map(|(field, _)| field)
     }
 }

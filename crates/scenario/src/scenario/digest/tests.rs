@@ -7,7 +7,7 @@ use crate::scenario::Secret;
 fn the_digest_is_of_the_load_alone() {
     let plain = Scenario { rate: Some(1e4), ..Scenario::default() };
     let digest = scenario_digest(&plain);
-    assert_eq!(digest, "d4a39e5739fbd7d6adbea582b21bf4c4d39f7cc57758b6c3a0d861d1aa633f8e");
+    assert_eq!(digest, "3ab6ac50aae41b1417629393ac56f1b4e2466630bb1fa525637a5fa5363983de");
     let local = Scenario {
         password: Some(Secret::new("tan staaf")),
         threads: Some(7),

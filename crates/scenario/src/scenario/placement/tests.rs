@@ -1,6 +1,7 @@
 //! Words for shares, barriers and times of day, and contradictions among them.
 
 use super::*;
+use crate::scenario::Given;
 
 #[test]
 fn a_time_is_the_same_in_every_spelling() {
@@ -34,9 +35,9 @@ fn a_share_has_a_number_below_the_count() {
 #[test]
 fn a_beginning_together_needs_shares_and_one_way_to_agree() {
     let fields = |placement: &Placement| {
-        let mut problems = Problems(Vec::new());
+        let mut problems = Problems::new(&Given::default());
         placement.check(&mut problems);
-        problems.0.into_iter().map(|problem| problem.field).collect::<Vec<_>>()
+        problems.found.into_iter().map(|problem| problem.field).collect::<Vec<_>>()
     };
     let alone = Placement { barrier: Some(BarrierWord::Pmi), ..Placement::default() };
     assert_eq!(fields(&alone), ["barrier"]);
