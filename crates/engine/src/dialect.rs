@@ -218,6 +218,8 @@ pub(crate) enum Rejection {
 
 /// The key that [`Question::Get`] requests.
 const GET_KEY: &[u8] = b"memtide";
+/// The group of statistics that [`Question::Settings`] requests.
+const SETTINGS: &[u8] = b"settings";
 
 impl Dialect {
     /// The dialect of the plan's protocol.

@@ -3,7 +3,7 @@
 mod fault;
 mod lacking;
 
-pub(crate) use fault::{Fault, FillFault, Lengths, NoRoom};
+pub(crate) use fault::{Fault, FillFault, Lengths, NoRoom, TooLong};
 pub(crate) use lacking::Lacking;
 
 use memtide_base::Sentence;

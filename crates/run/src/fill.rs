@@ -3,6 +3,7 @@
 //! A fill and a probe are plans like any other, carried out by the same workers. Nothing is ever
 //! flushed.
 
+mod length;
 mod probe;
 mod room;
 
@@ -10,12 +11,13 @@ use crate::failure::{Failure, FillFault};
 use crate::lower::{SampledServers, compares_lengths, keys_own, needs_keys, plan_of};
 use crate::observer::Observer;
 use crate::run_plan::{Ended, Loss, run_plan};
+use length::{check_length, check_lengths, is_tried};
 use memtide_base::{Instant, Sentence, ServerId};
 use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, TallySum};
 use memtide_record::warning::Shortfall;
 use memtide_record::{Event, Phase, Progress, Warning, natively};
 use memtide_scenario::{Load, Scenario};
-use memtide_workload::WindowPlan;
+use memtide_workload::{OpKind, WindowPlan};
 use memtide_world::driver::Refusal;
 use memtide_world::fleet::{Fleet, Trouble, TroubleKind};
 use memtide_world::plan::{Work, segment};
@@ -81,7 +83,13 @@ pub(crate) fn fill<F: Fleet>(
         (Load::Auto, Some(window)) => window.full,
         (Load::Auto, None) => needs_keys(&plan.source.mix),
     };
+    let is_tried = is_tried(scenario, plan, sampled);
+    // Under connection churn, a server that is not filled may refuse connections.
+    let stores = plan.source.mix.kinds().any(OpKind::stores_value) && plan.churn().is_none();
     if !wanted {
+        if is_tried && stores {
+            check_lengths(fleet, scenario, plan, &mut filled)?;
+        }
         if looks {
             for server in &plan.servers {
                 accept_as_it_is(fleet, scenario, (plan, server), &mut filled)?;
@@ -91,6 +99,9 @@ pub(crate) fn fill<F: Fleet>(
     }
     observer.on(&Event::Phase(Phase::Load));
     if let Some(window) = &plan.source.window {
+        if is_tried {
+            check_lengths(fleet, scenario, plan, &mut filled)?;
+        }
         fill_windows(fleet, scenario, (plan, window), &mut filled, observer)?;
         return Ok(filled);
     }
@@ -102,6 +113,9 @@ pub(crate) fn fill<F: Fleet>(
         observer.on(&Event::Note(format!("asking server {} for a sample of keys", server.name)));
         let wanted =
             load != Load::Auto || wants_keys(fleet, scenario, (plan, server), &mut filled)?;
+        if is_tried && !filled.interrupted && (wanted || stores) {
+            check_length(fleet, plan, server, &mut filled)?;
+        }
         if filled.interrupted {
             break;
         }

@@ -8,7 +8,7 @@ mod rest;
 use crate::clock::Clock;
 use crate::fault::FaultCounts;
 use crate::shard::Incoming;
-use crate::store::Store;
+use crate::store::{Store, StoreAt, StoreOptions};
 use crate::table::{Outgoing, ReplyBuffer};
 use memtide_codec::text::{RequestDecoder, encode};
 use memtide_codec::{BadRequest, ErrorKind, ErrorReply, Keys, Reply, Request, Then, Verb, meta};
@@ -324,6 +324,7 @@ fn statistics(clock: Clock, argument: Option<&[u8]>, store: &Store, out: &mut Ve
             store.reset_counters();
             encode::reply(out, &Reply::Reset);
         }
+        Some(b"settings") => settings(store, out),
         // A session without a profile has no faults.
         Some(b"faults") => FaultCounts::default().write(out),
         Some(_) => {
@@ -334,20 +335,29 @@ fn statistics(clock: Clock, argument: Option<&[u8]>, store: &Store, out: &mut Ve
 }
 
 fn general(clock: Clock, store: &Store, out: &mut Vec<u8>) {
-    let mut write = |name: &str, value: &str| {
-        let (name, value) = (name.as_bytes(), value.as_bytes());
-        encode::reply(out, &Reply::Stat { name, value });
-    };
     // The session does not know the process that serves it.
-    write("pid", "0");
-    write("uptime", &(clock.now.ns() / 1_000_000_000).to_string());
-    write("time", &clock.unix_s.to_string());
-    write("version", VERSION);
-    write("pointer_size", &usize::BITS.to_string());
+    statistic(out, "pid", 0);
+    statistic(out, "uptime", clock.now.ns() / 1_000_000_000);
+    statistic(out, "time", clock.unix_s);
+    statistic(out, "version", VERSION);
+    statistic(out, "pointer_size", usize::BITS);
     for (name, value) in store.snapshot().named() {
-        write(name, &value.to_string());
+        statistic(out, name, value);
     }
     encode::reply(out, &Reply::End);
+}
+
+/// Writes the limits of the store, which are the only settings.
+fn settings(store: &Store, out: &mut Vec<u8>) {
+    let StoreOptions { memory_bytes_max, item_bytes_max, .. } = *store.options();
+    statistic(out, "maxbytes", memory_bytes_max);
+    statistic(out, "item_size_max", item_bytes_max);
+    encode::reply(out, &Reply::End);
+}
+
+fn statistic(out: &mut Vec<u8>, name: &str, value: impl ToString) {
+    let (name, value) = (name.as_bytes(), value.to_string());
+    encode::reply(out, &Reply::Stat { name, value: value.as_bytes() });
 }
 
 fn write_unless(silent: bool, out: &mut Vec<u8>, reply: Reply<'_>) {

@@ -30,7 +30,7 @@ pub struct Store {
     shards: Box<[Mutex<Shard>]>,
     /// The shift that derives a shard's number from a hash.
     shard_shift: u32,
-    memory_bytes_max: u64,
+    options: StoreOptions,
     cas_source: AtomicU64,
     /// Items stored up to this Unix second are invalid from it on; 0 for none.
     flush_s: AtomicU64,
@@ -55,7 +55,7 @@ impl Store {
         Self {
             shards: (0..shards).map(|_| shard()).collect(),
             shard_shift: 64 - shards.ilog2(),
-            memory_bytes_max,
+            options,
             cas_source: AtomicU64::new(1),
             flush_s: AtomicU64::new(0),
             cmd_flush: AtomicU64::new(0),
@@ -65,6 +65,11 @@ impl Store {
             total_connections: AtomicU64::new(0),
             threads: AtomicU64::new(0),
         }
+    }
+
+    /// The limits with which the store was made.
+    pub fn options(&self) -> &StoreOptions {
+        &self.options
     }
 
     /// Counts a connection that opened.
@@ -201,7 +206,7 @@ impl Store {
             curr_connections: self.curr_connections.load(Relaxed),
             total_connections: self.total_connections.load(Relaxed),
             threads: self.threads.load(Relaxed),
-            limit_maxbytes: self.memory_bytes_max,
+            limit_maxbytes: self.options.memory_bytes_max,
             ..Snapshot::default()
         };
         for shard in self.shards() {

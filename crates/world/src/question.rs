@@ -13,6 +13,8 @@ pub enum Question<'a> {
     Version,
     /// Its general-purpose statistics.
     Statistics,
+    /// Its settings, which are answered like statistics.
+    Settings,
     /// A get of a key that it hardly has. Every server that knows any command answers it.
     Get,
     /// A line of the text protocol, without its end, whichever protocol the plan uses. Its answer
@@ -26,6 +28,7 @@ impl Question<'_> {
         match self {
             Self::Version => "version",
             Self::Statistics => "stats",
+            Self::Settings => "stats settings",
             Self::Get => "a get",
             Self::Line(_) => "a command",
         }
@@ -37,7 +40,8 @@ impl Question<'_> {
 pub enum Answer {
     /// The answer to [`Question::Version`].
     Version(String),
-    /// The answer to [`Question::Statistics`]: names and values, in the server's order.
+    /// The answer to [`Question::Statistics`] or [`Question::Settings`]: names and values, in the
+    /// server's order.
     Statistics(Vec<(String, String)>),
     /// The answer to [`Question::Get`]: true if the key was found.
     Found(bool),

@@ -4,7 +4,7 @@
 
 use super::content::Content;
 use super::in_flight::InFlight;
-use super::{GET_KEY, Reader, Role, WireFormat};
+use super::{GET_KEY, Reader, Role, SETTINGS, WireFormat};
 use memtide_codec::binary::encode::{self, Head};
 use memtide_codec::binary::{
     Answer, Extras, NEVER_CREATE, Opcode, ReplyDecoder, Request, Status, expiry,
@@ -101,6 +101,11 @@ impl WireFormat for Binary {
         match question {
             Question::Version => encode::bare(out, Opcode::Version, 0),
             Question::Statistics => encode::bare(out, Opcode::Stat, 0),
+            Question::Settings => {
+                let (opcode, extras, key) = (Opcode::Stat, Extras::None, SETTINGS);
+                let stat = Request { opcode, opaque: 0, cas: 0, extras, key, value: &[] };
+                encode::request(out, &stat);
+            }
             Question::Get => {
                 let (opcode, extras) = (Opcode::Get, Extras::None);
                 let key = GET_KEY;

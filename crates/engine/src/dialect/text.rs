@@ -2,7 +2,7 @@
 
 use super::content::{Content, write_key};
 use super::in_flight::InFlight;
-use super::{GET_KEY, Reader, Role, WireFormat};
+use super::{GET_KEY, Reader, Role, SETTINGS, WireFormat};
 use memtide_codec::text::ReplyDecoder;
 use memtide_codec::text::encode::{self, LineEnd, StoreTail};
 use memtide_codec::{Keys, Malformed, Reply, Request, Verb};
@@ -111,6 +111,9 @@ impl WireFormat for Text {
         match question {
             Question::Version => encode::request(out, &Request::Version),
             Question::Statistics => encode::request(out, &Request::Stats { argument: None }),
+            Question::Settings => {
+                encode::request(out, &Request::Stats { argument: Some(SETTINGS) });
+            }
             Question::Get => {
                 let keys = Keys::spaced(GET_KEY);
                 encode::request(out, &Request::Retrieve { verb: Verb::Get, expiry: None, keys });

@@ -180,7 +180,8 @@ fn questions_are_asked_in_the_plans_protocol() {
         plan.requests.protocol = protocol;
         let world = World::new(&plan, Script::default());
         let ask = |question| ask(&mut world.driver(), &plan, &plan.servers[0], question);
-        [Question::Version, Question::Statistics, Question::Get].map(|question| {
+        let all = [Question::Version, Question::Statistics, Question::Settings, Question::Get];
+        all.map(|question| {
             match ask(question) {
                 Ok(Answer::Found(found)) => found.to_string(),
                 Ok(Answer::Version(line) | Answer::Line(line)) => line,

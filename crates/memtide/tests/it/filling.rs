@@ -154,6 +154,17 @@ fn values_of_another_length_are_refused_where_nothing_may_be_filled() {
     let record = memtide(&accepted).exits(0).record();
     assert_eq!(record.totals.value_bytes_read, 200 * record.totals.values_read);
     assert!(record.warnings.iter().any(|warning| warning.code == "values_resized"));
+    // Lengths that the user says are refused, even if they are those of a run without the flag.
+    let longer = Peer::memcached("");
+    gets(&longer, "--keys 500 --value-size 2k");
+    let line_of_longer = line.replace(&peer.name, &longer.name);
+    let words = [&longer.name, "2048 bytes", "fixed:200", "--value-size"];
+    for flags in ["--value-size 200", "--value-size fixed:200 --repeat 2 --fresh process"] {
+        memtide(&format!("{line_of_longer} {flags} --load never")).complains(2, &words);
+    }
+    for flags in ["", "--repeat 2 --fresh process"] {
+        memtide(&format!("{line_of_longer} {flags} --load never")).exits(0);
+    }
     let same = format!("{line} --full --load never");
     let run = memtide(&same).exits(0);
     assert!(run.out.contains("values of 200 B"), "{run}");
@@ -208,13 +219,36 @@ fn a_fill_that_does_not_fit_is_stopped_early_and_told_what_it_takes() {
 fn a_data_set_that_does_not_fit_in_memory_is_refused_before_anything_is_filled() {
     // Such a run once took all memory, and the machine with it.
     let said = ["of memory", "--keys", "--value-size"];
-    memtide("run --value-size 1MiB --keys 100M --duration 1s").complains(2, &said);
-    memtide("sim --value-size 1MiB --keys 100M --duration 1s").complains(2, &said);
-    memtide("scan --value-size 1MiB --keys 100M --rates 1k,2k").complains(2, &said);
-    let line = "run --value-size 1MiB --keys 5k --duration 1s";
+    memtide("run --value-size 1023KiB --keys 100M --duration 1s").complains(2, &said);
+    memtide("sim --value-size 1023KiB --keys 100M --duration 1s").complains(2, &said);
+    memtide("scan --value-size 1023KiB --keys 100M --rates 1k,2k").complains(2, &said);
+    let line = "run --value-size 1023KiB --keys 5k --duration 1s";
     let run = start_after("ulimit -v 2000000", line).finish();
     run.complains(2, &["ulimit -v", "--keys"]);
     assert!(run.err.contains("525"), "{run}");
+}
+
+/// A memcached without options takes every length that memtide sends by default, and one that it
+/// would refuse ends the run before the load.
+#[test]
+fn lengths_that_a_server_refuses_are_not_sent() {
+    let peer = Peer::memcached("");
+    let line = format!("run -s {} --mix set=1 --keys 20 --ops-max 50 --json -", peer.name);
+    let cut = memtide(&format!("{line} --value-size exponential:1G")).exits(0).record();
+    assert_eq!((cut.totals.answered, cut.totals.failed), (50, 0));
+    let line = format!("{line} --value-max 4MiB");
+    for protocol in ["text", "binary", "meta"] {
+        let long = memtide(&format!("{line} --value-size 2MiB --protocol {protocol}"));
+        long.complains(3, &["2097152 bytes", "1048487 bytes", "--value-size", "-I 3m"]);
+        assert!(long.out.is_empty(), "{long}");
+    }
+    let fits = memtide(&format!("{line} --value-size 1048487")).exits(0).record();
+    assert_eq!((fits.totals.answered, fits.totals.failed), (50, 0));
+    assert_counters_equal(&fits);
+    let larger = Peer::memcached("-I 3m");
+    let line = line.replace(&peer.name, &larger.name);
+    let fits = memtide(&format!("{line} --value-size 2MiB")).exits(0).record();
+    assert_eq!((fits.totals.answered, fits.totals.failed), (50, 0));
 }
 
 /// The memory that a run takes beyond that of a small one is the estimate's, within the bounds of

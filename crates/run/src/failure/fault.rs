@@ -4,6 +4,7 @@
 use super::{Failure, Lacking};
 use memtide_base::{Remedy, Sentence, Span};
 use memtide_record::{Aborted, Exit};
+use memtide_scenario::VALUE_MAX_BYTES;
 use memtide_world::Protocol;
 use memtide_world::fleet::{FleetError, TroubleKind};
 use memtide_world::question::AskError;
@@ -99,6 +100,8 @@ pub(crate) enum FillFault {
     Gone { who: String, said: Sentence },
     /// A server does not hold what it was filled with.
     NoRoom(Box<NoRoom>),
+    /// A server refuses the only length that values have.
+    TooLong(TooLong),
     /// The server holds items that a fill of this scenario could evict.
     Foreign { server: String, items: i64, resized: Option<Lengths> },
     /// The server was filled with values of other lengths, and `--load never` forbids a fill.
@@ -129,6 +132,22 @@ pub(crate) struct NoRoom {
     /// Advice on the memory needed.
     pub(crate) advice: String,
 }
+
+/// A value that a server refuses for its length.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TooLong {
+    pub(crate) server: String,
+    /// The server's answer.
+    pub(crate) answer: String,
+    pub(crate) value_bytes: u64,
+    /// What the item has besides its value: its key, and the server's overhead.
+    pub(crate) beside_bytes: u64,
+    /// The server's limit of an item (its -I), if the server reports it.
+    pub(crate) item_bytes_max: Option<u64>,
+}
+
+/// The largest limit of an item that memcached accepts, in MiB.
+const ITEM_MIB_MAX: u64 = 1024;
 
 impl From<FleetError> for Fault {
     fn from(error: FleetError) -> Self {
@@ -241,6 +260,7 @@ impl FillFault {
                 Sentence::new(format!("{who} went away while it was filled")).and(said)
             }
             Self::NoRoom(room) => room.sentence(),
+            Self::TooLong(too_long) => too_long.sentence(),
             Self::Foreign { server, items, resized } => {
                 let sentence = Sentence::new(format!(
                     "server {server} holds {items} items that do not belong to this scenario"
@@ -268,6 +288,28 @@ impl FillFault {
                     .and(said)
                     .text(format!("; is it a memcached with the {protocol} protocol?"))
             }
+        }
+    }
+}
+
+impl TooLong {
+    fn sentence(&self) -> Sentence {
+        let Self { server, answer, value_bytes, beside_bytes, item_bytes_max } = self;
+        let fits = match item_bytes_max {
+            Some(most) => {
+                let fits = most.saturating_sub(*beside_bytes);
+                format!("the longest that fits is {fits} bytes")
+            }
+            None => format!("without -I, memcached takes {VALUE_MAX_BYTES} bytes"),
+        };
+        let sentence = Sentence::new(format!(
+            "server {server} answered '{answer}' to a value of {value_bytes} bytes; {fits}: use a \
+             smaller "
+        ))
+        .field("value-size");
+        match (value_bytes + beside_bytes).div_ceil(1 << 20) {
+            mib @ ..=ITEM_MIB_MAX => sentence.text(format!(", or start the server with -I {mib}m")),
+            _ => sentence,
         }
     }
 }

@@ -29,14 +29,16 @@ impl<'a, F: Fleet> QueryFilter<'a, F> {
     /// The time for the answer to `question`, beyond which its connection is closed.
     pub(crate) fn patience(&self, plan: &Plan, question: Question<'_>) -> Span {
         match question {
-            Question::Statistics | Question::Version => plan.timeout.min(PATIENCE),
+            Question::Statistics | Question::Settings | Question::Version => {
+                plan.timeout.min(PATIENCE)
+            }
             Question::Get | Question::Line(_) => plan.timeout,
         }
     }
 
     fn is_asked(&self, server: &ServerPlan, question: Question<'_>) -> bool {
         let is_mute = || self.asks_none || self.mute.contains(&server.name);
-        question != Question::Statistics || !is_mute()
+        !matches!(question, Question::Statistics | Question::Settings) || !is_mute()
     }
 }
 

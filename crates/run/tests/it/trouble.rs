@@ -1,7 +1,7 @@
 //! Servers that are absent, disappear, or are silent.
 
 use crate::world::{
-    Script, Stretch, WatchedFleet, around, closes, ms, run_in, run_toml, scenario, setting,
+    Ran, Script, Stretch, WatchedFleet, around, closes, ms, run_in, run_toml, scenario, setting,
 };
 use memtide_record::{EndedBy, GoalResult, Verdict};
 
@@ -178,4 +178,53 @@ fn a_server_that_evicts_items_of_the_load_is_warned_of() {
         ran.record().warnings.iter().any(|warning| warning.code == "evictions")
     };
     assert!(evictions(1 << 20) && !evictions(64 << 20));
+}
+
+/// Loads that store long values, each in a way of its own.
+const LONG: [&str; 5] = [
+    "mix = 'set=1'\n",
+    "mix = 'get=1'\n",
+    "mix = 'set=1'\nload = 'never'\n",
+    "clients = 2\nwindow = 4\nmix = 'get=1'\n",
+    "mix = 'get=1,set=1'\nprotocol = 'binary'\n",
+];
+
+fn long(bytes: u64, more: &str) -> Ran {
+    let toml = format!(
+        "server = 'unix:/s'\nrate = 0\nops-max = 20\nkeys = 10\nthreads = 1\nkey-size = 30\n\
+         value-size = {bytes}\nvalue-max = '4MiB'\ntimeout = '500ms'\n{more}"
+    );
+    run_toml(Script::default(), &toml)
+}
+
+#[test]
+fn a_length_that_a_server_refuses_ends_the_run_before_its_load() {
+    for more in LONG {
+        let ran = long(2 << 20, more);
+        let (exit, message) = ran.failure();
+        let answer = match more.contains("binary") {
+            true => "SERVER_ERROR Too large.",
+            false => "SERVER_ERROR object too large for cache",
+        };
+        let words = format!(
+            "server server-0 answered '{answer}' to a value of 2097152 bytes; the longest that \
+             fits is 1048487 bytes: use a smaller --value-size, or start the server with -I 3m"
+        );
+        assert_eq!((exit, message), (3, words), "{more}");
+        assert!(ran.fleet.plans.len() <= 2, "{more}: a sample and one set");
+        // What is said to fit does fit, and no more.
+        assert_eq!(long(1_048_487, more).record().totals.failed, 0, "{more}");
+        assert_eq!(long(1_048_488, more).failure().0, 3, "{more}");
+    }
+    let without = long(2 << 20, "mix = 'set=1'\nno-stats = true\n").failure().1;
+    assert!(without.contains("; without -I, memcached takes 1047552 bytes: use"), "{without}");
+}
+
+#[test]
+fn a_length_is_tried_only_where_all_stores_would_be_refused() {
+    for more in ["load-partial = true\n", "count-refused = true\n"] {
+        assert!(long(2 << 20, &format!("mix = 'set=1'\n{more}")).result.is_ok(), "{more}");
+    }
+    let sets = |bytes: u64| long(bytes, "mix = 'set=1'\n").fleet.plans.len();
+    assert_eq!([sets(100), sets(65_535), sets(65_536)], [1, 1, 2]);
 }

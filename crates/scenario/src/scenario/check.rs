@@ -613,11 +613,6 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    /// Adds a sentence that begins with the name of the field to change.
-    pub(super) fn say(&mut self, message: impl Into<String>) {
-        let message = message.into();
-        let field = message.split([' ', ':']).next().unwrap_or_default().to_owned();
-        self.found.push(Problem { field, message });
     /// None yet; the user set the fields `given`.
     pub(super) fn new(given: &Given) -> Self {
         Self { found: Vec::new(), given: given.clone() }
@@ -629,6 +624,11 @@ impl Problems {
         differs || self.given.is_asked(field)
     }
 
+    /// Adds a sentence that begins with the name of the field to change.
+    pub(super) fn say(&mut self, message: impl Into<String>) {
+        let message = message.into();
+        let field = message.split([' ', ':']).next().unwrap_or_default().to_owned();
+        self.found.push(Problem { field, message });
     }
 
     /// Adds a sentence that does not begin with the name of the field to change.

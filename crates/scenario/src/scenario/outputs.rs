@@ -127,7 +127,6 @@ pub struct Settings {
     pub outputs: Outputs,
     /// The share of the run that this process carries out.
     pub placement: Placement,
-}
     /// The fields that the user set.
     pub given: Given,
 }
@@ -138,6 +137,7 @@ impl PartialEq for Settings {
         let Self { scenario, outputs, placement, given: _ } = self;
         *scenario == other.scenario && *outputs == other.outputs && *placement == other.placement
     }
+}
 
 impl Outputs {
     /// Every output with its kind: those with their own flags, then those of `--out`.

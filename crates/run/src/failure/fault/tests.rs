@@ -115,6 +115,13 @@ fn every_fault_of_a_fill(said: &str) -> Vec<FillFault> {
             said: said(),
             protocol: Protocol::Text,
         },
+        FillFault::TooLong(TooLong {
+            server: server(),
+            answer: "SERVER_ERROR object too large for cache".to_owned(),
+            value_bytes: if is_said { 1 << 30 } else { 2_000_000 },
+            beside_bytes: 89,
+            item_bytes_max: is_said.then_some(1 << 20),
+        }),
     ]
 }
 
@@ -130,6 +137,7 @@ fn place_of_fill(fault: &FillFault) -> usize {
         FillFault::Foreign { .. } => 7,
         FillFault::Resized { .. } => 8,
         FillFault::NoMemcached { .. } => 9,
+        FillFault::TooLong(_) => 10,
     }
 }
 
@@ -141,7 +149,7 @@ fn every_fault_reads_as_a_sentence_with_its_exit_code() {
     for said in ["", "; it answered 'SERVER_ERROR out of memory'"] {
         let of_fill = every_fault_of_a_fill(said);
         let places: Vec<usize> = of_fill.iter().map(place_of_fill).collect();
-        assert_eq!(places, (0..10).collect::<Vec<_>>());
+        assert_eq!(places, (0..11).collect::<Vec<_>>());
         all.extend(of_fill.into_iter().map(Fault::Fill));
     }
     for fault in all {
@@ -154,6 +162,86 @@ fn every_fault_reads_as_a_sentence_with_its_exit_code() {
             || !matches!(fault, Fault::Fill(_))
             || message.contains("10.0.0.1:11211");
         assert!(names, "the server is not named: {message}");
+    }
+}
+
+/// What a server did, or the network on the way to it, one of each variant whose sentence has no
+/// figures of its own.
+fn every_trouble() -> Vec<Sentence> {
+    let line = Excerpt::of(b"?");
+    let connects = [
+        ConnectError::Refused,
+        ConnectError::Unreachable,
+        ConnectError::TimedOut,
+        ConnectError::HandshakeTimedOut,
+        ConnectError::Unanswered,
+        ConnectError::Reset,
+        ConnectError::FilesExhausted,
+        ConnectError::FileTableFull,
+        ConnectError::PortsExhausted,
+        ConnectError::NoSuchPath,
+        ConnectError::CredentialsUnfinished,
+        ConnectError::CredentialsMissing,
+        ConnectError::NotAllowed(None),
+        ConnectError::Other(5),
+    ];
+    let malformed = [
+        Malformed::LineTooLong { line, bytes_max: 2048 },
+        Malformed::UnknownReply { line },
+        Malformed::UnknownAnswer { line },
+        Malformed::BadNumber { line, expected: "a length" },
+        Malformed::ValueNotClosed { got: b'x' },
+        Malformed::NoFrame { got: b'x' },
+        Malformed::BadFrame { opcode: 0, expected: "a length" },
+    ];
+    let breaches = [
+        PeerError::TooManyConnections,
+        PeerError::Mismatch { kind: OpKind::Get, got: "STORED" },
+        PeerError::Unfit { asked: "stats", got: "STORED" },
+        PeerError::OutOfTurn { expected: 1, got: 2 },
+        PeerError::Unmatched { got: "HD" },
+        PeerError::Unasked { got: "END" },
+        PeerError::Unreadable { why: "are no text" },
+        PeerError::UnaskedError { line },
+        PeerError::Tls(TlsFault::Alert("internal_error")),
+        PeerError::Tls(TlsFault::Broken("a record is too long")),
+    ];
+    let breaches = malformed.map(PeerError::Malformed).into_iter().chain(breaches);
+    let closed = [
+        Closed::ByPeer,
+        Closed::Truncated,
+        Closed::Reset,
+        Closed::Unanswered,
+        Closed::Unheard,
+        Closed::Other(5),
+    ];
+    let closed = closed.into_iter().chain(breaches.map(Closed::Broken));
+    let error = DriverError { action: "epoll_wait", code: 5 };
+    let asked = [
+        AskError::CutShort(7),
+        AskError::TooLong { bytes_max: 9 },
+        AskError::NotAsked,
+        AskError::Interrupted,
+        AskError::Driver(error),
+    ];
+    let connects = connects.iter().map(ConnectError::sentence);
+    let closed = closed.map(|closed| closed.sentence());
+    connects.chain(closed).chain(asked.iter().map(AskError::sentence)).collect()
+}
+
+/// Errors said what had happened, and only a page of messages what to do about it.
+#[test]
+fn every_error_of_a_server_or_a_run_prints_what_to_do() {
+    let faults = every_fault().into_iter().map(|fault| fault.sentence());
+    let of_fill = every_fault_of_a_fill("; it answered 'ERROR'").into_iter();
+    let of_fill = of_fill.map(|fault| fault.sentence());
+    // These repeat what another sentence says, which the samples leave plain.
+    let is_plain = |text: &str| text.ends_with("reset the connection") || text.contains("pin: 8");
+    for sentence in every_trouble().into_iter().chain(faults).chain(of_fill) {
+        let text = natively(&sentence);
+        let advises = ["; ", "?", " (--", " (see --", ", or ", ": use "];
+        let advises = advises.iter().any(|mark| text.contains(mark));
+        assert!(advises || is_plain(&text), "no remedy in: {text}");
     }
 }
 
