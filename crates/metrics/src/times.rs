@@ -108,6 +108,8 @@ pub struct Times<H> {
     pub item_age_s: Option<H>,
     /// Seconds left until items expire, of those that do; `None` unless the server is asked.
     pub item_ttl_s: Option<H>,
+    /// 1 for an item that never expires, else 0; `None` unless the server is asked.
+    pub item_endless: Option<H>,
     /// 1 for each item that was read before, else 0; `None` unless the server is asked.
     pub item_read: Option<H>,
 }
@@ -116,7 +118,7 @@ impl<H: Default> Times<H> {
     pub(crate) fn new(shape: &Shape) -> Self {
         let slots = || shape.slots.iter().map(|&used| used.then(H::default)).collect();
         let servers = if shape.servers > 1 { shape.servers } else { 0 };
-        let each_server = |count| (0..count).map(|_| H::default()).collect();
+        let bounded = if shape.bounds { servers } else { 0 };
         Self {
             response: slots(),
             service: slots(),
@@ -129,13 +131,14 @@ impl<H: Default> Times<H> {
             lag_disconnected: H::default(),
             client_delay: H::default(),
             in_flight_at_send: H::default(),
-            servers: each_server(servers),
+            servers: (0..servers).map(|_| H::default()).collect(),
             bounds: if shape.bounds { slots() } else { Vec::new() },
-            server_bounds: each_server(if shape.bounds { servers } else { 0 }),
+            server_bounds: (0..bounded).map(|_| H::default()).collect(),
             request_bytes: shape.message_sizes.then(H::default),
             reply_bytes: shape.message_sizes.then(H::default),
             item_age_s: shape.item_figures.then(H::default),
             item_ttl_s: shape.item_figures.then(H::default),
+            item_endless: shape.item_figures.then(H::default),
             item_read: shape.item_figures.then(H::default),
         }
     }
@@ -165,6 +168,7 @@ impl<H> Times<H> {
             &mut self.reply_bytes,
             &mut self.item_age_s,
             &mut self.item_ttl_s,
+            &mut self.item_endless,
             &mut self.item_read,
         ];
         let of_parts = slots.into_iter().flatten().chain(some).flatten();

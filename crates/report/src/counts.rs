@@ -83,7 +83,11 @@ fn of_items(items: &ItemFigures) -> String {
     let age = in_seconds(&items.age_s).map(|text| format!("last access {text} before"));
     let ttl = in_seconds(&items.ttl_s).map(|text| format!("left until expiry {text}"));
     let read = items.read_before.mean.map(|share| format!("read before {}", percent(share)));
-    let parts: Vec<String> = [age, ttl, read].into_iter().flatten().collect();
+    // They have no time until expiry, and are not among those above.
+    let Counts { count, sum, .. } = &items.never_expires;
+    let endless =
+        (sum.0 > 0).then(|| format!("{} of {} never expire", whole(sum.0 as u64), whole(*count)));
+    let parts: Vec<String> = [age, ttl, endless, read].into_iter().flatten().collect();
     if parts.is_empty() { "the servers said nothing".to_owned() } else { parts.join("; ") }
 }
 

@@ -55,6 +55,7 @@ impl Marks {
     const TTL: u8 = 16;
     const READ: u8 = 32;
     const UNREAD: u8 = 64;
+    const ENDLESS: u8 = 128;
 
     /// True if nothing is said.
     #[inline(always)]
@@ -76,6 +77,11 @@ impl Marks {
     /// Seconds until expiry, of an item that expires.
     pub(crate) fn ttl_s(&self) -> Option<u32> {
         self.has(Self::TTL).then_some(self.ttl_s)
+    }
+
+    /// True if the item never expires.
+    pub(crate) fn never_expires(&self) -> Option<bool> {
+        self.has(Self::TTL | Self::ENDLESS).then(|| self.has(Self::ENDLESS))
     }
 
     /// True if the item was read before.
@@ -102,6 +108,7 @@ impl Head {
                 b'Z' => *bits |= Marks::WAITING,
                 b'h' => *bits |= if word.token == b"1" { Marks::READ } else { Marks::UNREAD },
                 b'l' => (*age_s, *bits) = told(small(word.number()), *bits, Marks::AGE),
+                b't' if word.token == b"-1" => *bits |= Marks::ENDLESS,
                 b't' => (*ttl_s, *bits) = told(small(word.number()), *bits, Marks::TTL),
                 _ => {}
             }

@@ -290,6 +290,10 @@ pub struct ItemFigures {
     pub age_s: Counts,
     /// Seconds until expiry, of the items that expire (`t`).
     pub ttl_s: Counts,
+    /// 1 for an item that never expires (`t-1`), else 0: the sum is their number. Empty in records
+    /// of older versions.
+    #[serde(default)]
+    pub never_expires: Counts,
     /// 1 for an item that was read before, else 0 (`h`): the mean is their share.
     pub read_before: Counts,
 }

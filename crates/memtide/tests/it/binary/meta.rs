@@ -54,7 +54,7 @@ fn a_win_that_takes_longer_than_the_timeout_has_timed_out() {
     let peer = Peer::embedded("");
     let line = format!(
         "run -s {} --protocol meta --mix recache=1 --keys 8 --load never --ops-max 100 \
-         --recache-time 300ms --timeout 50ms --connections 2 --json -",
+         --recache-time 3s --timeout 500ms --connections 2 --json -",
         peer.name
     );
     let record = memtide(&line).exits(0).record();
@@ -103,6 +103,10 @@ fn what_servers_say_of_their_items_is_in_the_record_and_the_report() {
             let items = record.items.expect("it was asked for");
             assert_eq!(items.read_before.count, record.totals.hits, "{flags}");
             assert_eq!(items.age_s.count, record.totals.hits, "{flags}");
+            // Items that never expire were left out of both figures without a count.
+            let said = (items.never_expires.count, items.never_expires.sum.0);
+            let never = record.totals.hits - items.ttl_s.count;
+            assert_eq!(said, (record.totals.hits, never.into()), "{flags}");
             let expires = flags.contains("expiry");
             // Only those that were stored since then expire.
             assert_eq!(items.ttl_s.count > 0, expires || items.ttl_s.max.is_some(), "{flags}");
@@ -110,8 +114,9 @@ fn what_servers_say_of_their_items_is_in_the_record_and_the_report() {
             assert!(items.read_before.max == Some(1), "{:?}", items.read_before);
         }
         let line =
-            format!("run -s {} --protocol meta --meta-flags hl --ops-max 1k --full", peer.name);
+            format!("run -s {} --protocol meta --meta-flags thl --ops-max 1k --full", peer.name);
         let ran = memtide(&line).exits(0);
+        assert!(ran.out.contains(" never expire"), "{ran}");
         assert!(ran.out.contains("last access p50 "), "{ran}");
         assert!(ran.out.contains("read before"), "{ran}");
     }
