@@ -5,6 +5,7 @@
 
 use crate::belief::SOME_UNANSWERED;
 use crate::record::{Distribution, GoalRecord, GoalResult, Record};
+use crate::run_figure::{RunFigure, Unit, Value};
 use crate::warning::exact_percent;
 use memtide_base::choice::RateUnit;
 use memtide_base::{Rate, units};
@@ -59,6 +60,10 @@ pub fn measured(subject: Subject, record: &Record, unit: RateUnit) -> Measured {
             (tried, failed) => Measured::Known(failed as f64 / tried as f64),
         },
         Subject::Response { kind, measure } => response(kind, measure, record),
+        Subject::Figure(name) => {
+            let Value { value, missing: why, .. } = RunFigure::named(name).of(record);
+            value.map_or_else(|| missing(why.as_deref().unwrap_or_default()), Measured::Known)
+        }
     }
 }
 
@@ -68,6 +73,14 @@ pub fn figure_word(subject: Subject, figure: f64, unit: RateUnit) -> String {
         Subject::Response { .. } | Subject::StartSkew => units::format_time(figure),
         Subject::Rate => Rate::new(figure, unit).to_string(),
         Subject::Errors => exact_percent(figure),
+        Subject::Figure(name) => match RunFigure::named(name).unit {
+            Unit::Fraction => exact_percent(figure),
+            // The mean of several runs.
+            Unit::Count if figure.fract() > 0.0 => format!("{figure:.1}"),
+            Unit::Count => units::format_whole(figure as u64),
+            Unit::PerS => Rate::new(figure, RateUnit::Operations).to_string(),
+            _ => format!("{figure:.2} s per million operations"),
+        },
     }
 }
 

@@ -13,7 +13,7 @@ use memtide_record::steps::{Conclusion, CourseKind};
 use memtide_report::{StepsText, shell_word};
 use memtide_run::SampledServers;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsOutcome};
-use memtide_scenario::{Goal, Output, OutputKind, Outputs, Relation, Settings, Subject};
+use memtide_scenario::{Goal, Output, OutputKind, Outputs, Relation, Settings};
 use memtide_session::FloorMode;
 #[cfg(feature = "cluster")]
 use memtide_session::cluster::MasterWorld;
@@ -33,8 +33,6 @@ use std::io;
 const RESOLUTIONS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
 
 /// Runs the search that the command line describes.
-///
-/// Cause: A search has no goal, or a goal that a higher rate does not make harder to meet.
 pub(crate) fn search(matches: &ArgMatches, is_simulated: bool) -> Result<u8, Stop> {
     let limits = limits(matches)?;
     let settings = settings((matches, is_simulated), ("search", "search looks for"))?;
@@ -66,9 +64,6 @@ pub(crate) fn scan(matches: &ArgMatches, is_simulated: bool) -> Result<u8, Stop>
 }
 
 /// Reason why the steps of `command` do not end when their figures are narrow.
-///
-/// Cause: A search lengthens a step until its goals are decided, and the steps of a scan are
-/// compared, so they have one length.
 fn precision_refused(command: &str) -> &'static str {
     match command {
         "scan" => {
@@ -83,9 +78,6 @@ fn precision_refused(command: &str) -> &'static str {
 }
 
 /// The settings of every step of `command`. `varies` says what sets the rate.
-///
-/// Cause: A search or scan runs once for each rate, and the field is for a single run or sets the
-/// rate.
 fn settings(
     (matches, is_simulated): (&ArgMatches, bool),
     (command, varies): (&str, &str),
@@ -150,12 +142,10 @@ fn check(settings: &Settings, highest: f64) -> Result<(), Stop> {
 
 fn grows_harder(goal: &Goal) -> bool {
     let upper = matches!(goal.relation, Relation::Less | Relation::LessEq);
-    upper && goal.subject != Subject::Rate
+    upper && goal.subject.grows_with_rate()
 }
 
 /// The limits of a search, from the command line, which does not say their unit.
-///
-/// Cause: The rates or the resolution of a search are out of range.
 fn limits(matches: &ArgMatches) -> Result<Limits, Stop> {
     let rate = |name| matches.get_one::<f64>(name).copied();
     let (rate_min, rate_max) = (rate("rate-min"), rate("rate-max"));

@@ -6,6 +6,7 @@ use clap::{Arg, ArgAction, Command};
 use memtide_base::units;
 use memtide_record::Rule;
 use memtide_record::compare::Named;
+use memtide_scenario::FIGURE_LIST;
 
 /// Meaning of the exit codes of a trial.
 const EXIT_CODES: [(u8, &str); 5] = [
@@ -84,7 +85,13 @@ pub(super) fn rules() -> [Arg; 2] {
             .value_name("RULE")
             .action(ArgAction::Append)
             .value_parser(|word: &str| word.parse::<Rule>())
-            .help("Exit with 1 if RULE holds, such as 'all.p99>+5%'; repeat it for more"),
+            .help("Exit with 1 if RULE holds, such as 'all.p99>+5%'; repeat it for more")
+            .long_help(format!(
+                "A figure as in --goal, then <, <=, > or >=, then a limit: with a sign that of the \
+                 change, such as 'p99>+5%', without one that of the figure itself, such as \
+                 'hit_ratio<95%'. Figures: {}.",
+                FIGURE_LIST.replace('`', "")
+            )),
         Arg::new("fail-undecided")
             .long("fail-undecided")
             .action(ArgAction::SetTrue)

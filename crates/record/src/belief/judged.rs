@@ -33,14 +33,14 @@ impl Record {
         figures
     }
 
-    /// The figure that a goal names, with its grade; none of errors, skew and maximum, which have
-    /// none, and if no such operation was measured.
+    /// The figure that a goal names, with its grade; none of what is no time and no rate, and
+    /// of the maximum, and if no such operation was measured.
     pub fn figure_of(&self, subject: Subject) -> Option<GradedFigure> {
         match subject {
             Subject::Rate => Some(self.rate_figure()),
             Subject::Response { measure: Measure::Max, .. } => None,
             Subject::Response { kind, measure } => self.response_figure(kind, measure),
-            Subject::Errors | Subject::StartSkew => None,
+            Subject::Errors | Subject::StartSkew | Subject::Figure(_) => None,
         }
     }
 

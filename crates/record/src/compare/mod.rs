@@ -15,7 +15,7 @@ mod trial_figure;
 #[cfg(test)]
 mod tests;
 
-pub use figures::{FIGURES, RunFigure};
+pub use crate::run_figure::{FIGURES, RunFigure, Unit, Value};
 pub use groups::{Groups, GroupsName, compare_groups};
 pub use memtide_belief::paired::PAIRS_MIN;
 pub use named::Named;
@@ -120,51 +120,6 @@ pub struct FigureRow {
     pub unit: Unit,
     /// Value in each record.
     pub values: Vec<Value>,
-}
-
-/// Unit of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    /// Nanoseconds.
-    Ns,
-    /// Operations per second.
-    PerS,
-    /// Keys per second.
-    KeysPerS,
-    /// Number of operations, keys or errors.
-    Count,
-    /// Fraction, 0 to 1.
-    Fraction,
-    /// Seconds of CPU time per million operations.
-    CpuSPerMops,
-}
-
-/// A figure of one record.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub struct Value {
-    /// The figure; none if it is unknown.
-    pub value: Option<f64>,
-    /// Lower bound of a percentile that falls among unanswered operations, or of a mean without
-    /// them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_least: Option<f64>,
-    /// Reason why the figure is unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub missing: Option<String>,
-    /// The figure divided by the first record's; absent in the first record, if either is unknown,
-    /// and if the first is zero.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ratio: Option<f64>,
-    /// 95 % confidence interval; absent if the record has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ci: Option<[f64; 2]>,
-    /// True if this confidence interval and the first record's do not overlap, so that chance alone
-    /// does not explain the difference; absent if either is missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub apart: Option<bool>,
 }
 
 /// Result of one rule for one record.

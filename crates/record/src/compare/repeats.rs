@@ -195,7 +195,7 @@ impl Repeats {
 /// The figure of a run, as far as its bucket tells: a percentile lies between the edges of its
 /// bucket. None if it is unknown.
 fn ends(subject: Subject, record: &Record, unit: RateUnit) -> Option<[f64; 2]> {
-    let value = value(Named::Goal(subject), record, unit)?;
+    let value = value(Named::from(subject), record, unit)?;
     let Subject::Response { kind, measure: Measure::Percentile(percent) } = subject else {
         return Some([value; 2]);
     };

@@ -4,7 +4,7 @@
 
 use super::parse::{bits, count, fraction, fraction_words, given, output_path, span};
 use super::{AgentRule, Field, Section, member};
-use crate::scenario::{parse_list, parse_strict, parse_switch, strict_words};
+use crate::scenario::{figure_list, parse_list, parse_strict, parse_switch, strict_words};
 
 const MEASUREMENT: Field = Field::of(Section::Measurement, AgentRule::Allowed);
 
@@ -14,14 +14,17 @@ pub(super) const MEASUREMENT_FIELDS: &[Field] = &[
         name: "goal",
         value: Some("GOAL"),
         help: "Requirement for the result, such as 'get.p99<1ms'",
-        long: "`KIND.MEASURE`, `rate` or `errors`, then `<`, `<=`, `>` or `>=`, then a limit. KIND \
-               is `all`, an operation of the mix, `get_hit` or `get_miss`. MEASURE is `mean`, \
-               `max` or a percentile of the response times such as `p99.9`. `errors` is the \
-               fraction of operations that failed, counted as `errors-max` counts them. \
-               `start_skew` is the time between the first and the last start of the shares of a \
-               merged run. Limits are times, rates or fractions. Repeat the flag or give a comma \
-               list. The report shows met, missed or undecided for each goal; the exit code is 1 \
-               unless all are met. Examples: `'all.p99.9<=5ms'`, `'rate>=50k'`, `'errors<0.1%'`.",
+        long: concat!(
+            "A figure, then `<`, `<=`, `>` or `>=`, then a limit. Figures: ",
+            figure_list!(),
+            ". `errors` is the fraction of operations that failed, counted as `errors-max` counts \
+             them. `start_skew` is the time between the first and the last start of the shares of \
+             a merged run. docs/outputs.md describes the figures from `answered` on. Limits are \
+             times, rates, fractions or numbers. Repeat the flag or give a comma list. The report \
+             shows met, missed or undecided for each goal; the exit code is 1 unless all are met. \
+             Examples: `'p99.9<=5ms'`, `'get.mean<1ms'`, `'rate>=50k'`, `'errors<0.1%'`, \
+             `'hit_ratio>95%'`."
+        ),
         many: true,
         member: member!(scenario.goals, each parse_list),
         ..MEASUREMENT
@@ -30,13 +33,17 @@ pub(super) const MEASUREMENT_FIELDS: &[Field] = &[
         name: "abort-on",
         value: Some("CONDITION"),
         help: "End the run early if a condition is true, such as 'errors>50%'",
-        long: "A condition in the form of a `goal`. memtide evaluates it about ten times a second \
-               over the last second, from 5 s after the load starts until the measured window \
-               ends. `errors` and `rate` include the warm-up; response times include measured \
-               operations only. If the condition is true, the run ends with a partial record and \
-               exit code 1; a search or a scan ends as a whole. Repeat the flag or give a comma \
-               list: any one condition ends the run. Examples: `'errors>50%'`, `'rate<1k'`, \
-               `'all.p99>1s'`.",
+        long: concat!(
+            "A condition in the form of a `goal`. Figures: ",
+            figure_list!(),
+            ". Times, `rate`, `errors` and `answered` are known while the load runs; the others \
+             are refused here. memtide evaluates a condition about ten times a second over the \
+             last second, from 5 s after the load starts until the measured window ends. `errors`, \
+             `rate` and `answered` include the warm-up; response times include measured operations \
+             only. If the condition is true, the run ends with a partial record and exit code 1; a \
+             search or a scan ends as a whole. Repeat the flag or give a comma list: any one \
+             condition ends the run. Examples: `'errors>50%'`, `'rate<1k'`, `'all.p99>1s'`."
+        ),
         many: true,
         member: member!(scenario.trust.abort_on, each parse_list),
         ..MEASUREMENT

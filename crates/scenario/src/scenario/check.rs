@@ -101,10 +101,8 @@ impl Scenario {
 
     /// Checks that a warm-up can be found, if it is to be.
     ///
-    /// Cause: Only a load that is the same all the time, and that ends by time, has a transient
+    /// Only a load that is the same all the time, and that ends by time, has a transient
     /// that can be told from the rest.
-    ///
-    /// To do: Say how long the warm-up is, such as `--warmup 2s`.
     fn check_warmup(&self, problems: &mut Problems) {
         if let Some(with) = self.unsteady().filter(|_| self.warmup == Warmup::Auto) {
             problems.say(format!("warmup auto is not possible with {with}: use a time such as 2s"));
@@ -151,10 +149,8 @@ impl Scenario {
 
     /// Checks that figures can become as narrow as asked, and that nothing else ends the window.
     ///
-    /// Cause: The window ends when the figures are known as narrowly as asked, and another field
+    /// The window ends when the figures are known as narrowly as asked, and another field
     /// ends it too, or makes its parts differ.
-    ///
-    /// To do: Remove the field that is named. The longest window is `--at-most`.
     fn check_precision(&self, problems: &mut Problems) {
         if self.precision.is_empty() {
             if let Some(most) = self.at_most {
@@ -188,7 +184,7 @@ impl Scenario {
 
     /// Checks single fields against their limits.
     ///
-    /// Cause: A number, time or size is outside the range that memtide accepts.
+    /// A number, time or size is outside the range that memtide accepts.
     fn check_bounds(&self, problems: &mut Problems) {
         problems.count("threads", self.threads, THREADS_MAX);
         problems.count("connections", self.connections, CONNECTIONS_MAX);
@@ -238,7 +234,7 @@ impl Scenario {
 
     /// Checks credentials against servers, protocol and server commands.
     ///
-    /// Cause: Credentials are incomplete, or cannot be sent as the other fields ask.
+    /// Credentials are incomplete, or cannot be sent as the other fields ask.
     fn check_credentials(&self, problems: &mut Problems) {
         let alone = match (&self.user, &self.password) {
             (Some(_), None) => Some(("user", "password")),
@@ -276,7 +272,7 @@ impl Scenario {
 
     /// Checks rate, wave, stop rule and connections against each other.
     ///
-    /// Cause: Rate, wave, duration and threads contradict each other, or one of them has no effect.
+    /// Rate, wave, duration and threads contradict each other, or one of them has no effect.
     fn check_load(&self, problems: &mut Problems) {
         let waves = self.wave != Wave::Constant;
         if waves && let Some(rate) = self.rate {
@@ -313,7 +309,7 @@ impl Scenario {
 
     /// Checks keys, values and mix against each other.
     ///
-    /// Cause: Keys, values and operations do not fit together.
+    /// Keys, values and operations do not fit together.
     fn check_data(&self, problems: &mut Problems) {
         let (keys, size) = (self.keys.max(1), self.key_size.clone());
         if let Err(error) = KeySpace::in_shape(self.key_shape.clone(), keys, size, self.seed) {
@@ -360,7 +356,7 @@ impl Scenario {
 
     /// Checks the fields that only the meta protocol has, and those that it excludes.
     ///
-    /// Cause: The meta protocol cannot carry these requests in this way.
+    /// The meta protocol cannot carry these requests in this way.
     fn check_meta(&self, problems: &mut Problems) {
         let alone: Vec<&str> =
             self.mix.kinds().filter(|kind| kind.is_meta_only()).map(OpKind::name).collect();
@@ -431,7 +427,7 @@ impl Scenario {
 
     /// Checks the fields of requests and sockets against mix, protocol and servers.
     ///
-    /// Cause: A field about requests or sockets is out of range, or has no effect with this mix or
+    /// A field about requests or sockets is out of range, or has no effect with this mix or
     /// protocol.
     fn check_wire(&self, problems: &mut Problems) {
         if self.wire.refill == Refill::Whole && self.has_depth_one() {
@@ -496,7 +492,7 @@ impl Scenario {
 
     /// Checks the width of rows over time against the window that they divide.
     ///
-    /// Cause: Rows over time would be too long, too short or too many, or would hold nothing.
+    /// Rows over time would be too long, too short or too many, or would hold nothing.
     fn check_intervals(&self, problems: &mut Problems) {
         if self.interval_times && !self.mix.kinds().any(|kind| kind == OpKind::Get) {
             problems.say(format!(
@@ -530,7 +526,7 @@ impl Scenario {
 
     /// Checks verification against the mix.
     ///
-    /// Cause: Values cannot be checked with this mix, or too many keys would be tracked.
+    /// Values cannot be checked with this mix, or too many keys would be tracked.
     fn check_verification(&self, problems: &mut Problems) {
         if self.verify_keys == 0 || self.verify_keys > VERIFY_KEYS_MAX {
             let given = self.verify_keys;
@@ -563,10 +559,19 @@ impl Scenario {
         }
     }
 
-    /// Checks conditions against how errors count.
+    /// Checks that conditions can hold while the load runs.
     ///
-    /// Cause: Errors count as answers, so a condition about errors would never hold.
+    /// Errors count as answers, so a condition about errors would never hold; or the figure
+    /// is known only at the end of the run.
     fn check_conditions(&self, problems: &mut Problems) {
+        if let Some(condition) =
+            self.trust.abort_on.iter().find(|condition| !condition.subject.is_of_second())
+        {
+            problems.say(format!(
+                "abort-on {condition} needs a figure that is known while the load runs: use times, \
+                 rate, errors or answered, or goal for the end of the run"
+            ));
+        }
         let of_errors = |it: &&Goal| matches!(it.subject, Subject::Errors);
         if self.count_refused
             && let Some(condition) = self.trust.abort_on.iter().find(of_errors)
@@ -580,7 +585,7 @@ impl Scenario {
 
     /// Checks goals against the mix.
     ///
-    /// Cause: No operation of this run has the times that a goal or condition is about.
+    /// No operation of this run has the times that a goal or condition is about.
     fn check_goals(&self, problems: &mut Problems) {
         let named = |field: &str, goal: &Goal| (format!("{field} {goal}"), goal.subject);
         let goals = self.goals.iter().map(|goal| named("goal", goal));
@@ -638,7 +643,7 @@ impl Problems {
 
     /// Checks that a count is from 1 to `max`.
     ///
-    /// Cause: A count is 0 or above its limit.
+    /// A count is 0 or above its limit.
     fn count(&mut self, field: &'static str, given: Option<u32>, max: u32) {
         if let Some(count) = given.filter(|count| *count == 0 || *count > max) {
             self.add(

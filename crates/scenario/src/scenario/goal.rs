@@ -2,6 +2,7 @@
 //!
 //! Only parsing; goals are judged where the measurements are.
 
+use super::figure::FigureName;
 use super::{Scenario, span_word};
 use crate::kind::Kind;
 use memtide_base::{Span, units};
@@ -17,7 +18,7 @@ pub struct Goal {
     pub subject: Subject,
     /// Comparison.
     pub relation: Relation,
-    /// Bound: nanoseconds of a response time, operations per second, or a fraction.
+    /// Bound: nanoseconds of a response time, operations per second, a fraction or a number.
     pub bound: f64,
 }
 
@@ -37,6 +38,8 @@ pub enum Subject {
     Errors,
     /// Start skew: time from the first to the last beginning of the shares, in nanoseconds.
     StartSkew,
+    /// Another figure of the whole run.
+    Figure(FigureName),
 }
 
 /// A figure whose origin a report explains: `p99`, `get.p99.9`, `service.mean` or `rate`.
@@ -218,8 +221,22 @@ impl Subject {
             }
             Self::Rate => units::parse_rate(word),
             Self::Errors => units::parse_fraction(word),
+            Self::Figure(name) => return name.parse_bound(word),
         };
         bound.map_err(|error| error.to_string())
+    }
+
+    /// True if it is known of each second while the load runs.
+    pub const fn is_of_second(self) -> bool {
+        use FigureName::Answered;
+        matches!(self, Self::Response { .. } | Self::Rate | Self::Errors | Self::Figure(Answered))
+    }
+
+    /// True if a higher rate makes it larger, so that a search can look for a bound of it.
+    pub const fn grows_with_rate(self) -> bool {
+        use FigureName::{MachineCpu, WorkerBusy};
+        let is_busy = matches!(self, Self::Figure(MachineCpu | WorkerBusy));
+        is_busy || matches!(self, Self::Response { .. } | Self::Errors)
     }
 }
 
@@ -230,7 +247,7 @@ fn split_relation(rest: &str) -> (Relation, &str) {
     (relation, bound.trim())
 }
 
-/// Parses the name of a figure that goals can name.
+/// Parses the name of a figure of [`FIGURE_LIST`](super::FIGURE_LIST).
 pub fn parse_subject(word: &str) -> Result<Subject, String> {
     match word {
         "rate" => return Ok(Subject::Rate),
@@ -238,8 +255,18 @@ pub fn parse_subject(word: &str) -> Result<Subject, String> {
         "start_skew" => return Ok(Subject::StartSkew),
         _ => {}
     }
+    if let Some(name) = FigureName::ALL.into_iter().find(|figure| figure.name() == word) {
+        return Ok(Subject::Figure(name));
+    }
+    if let Ok(measure) = parse_measure(word) {
+        return Ok(Subject::Response { kind: Kind::All, measure });
+    }
     let (kind, measure) = word.split_once('.').ok_or_else(|| {
-        format!("'{word}' is neither rate, errors, start_skew nor an operation's measure")
+        let names = FigureName::ALL.map(FigureName::name).join(", ");
+        format!(
+            "'{word}' is neither rate, errors, start_skew, {names} nor a measure such as p99 or \
+             get.mean"
+        )
     })?;
     Ok(Subject::Response { kind: kind.parse()?, measure: parse_measure(measure)? })
 }
@@ -268,6 +295,10 @@ impl fmt::Display for Goal {
             }
             Subject::Rate => write!(f, "{subject}{relation}{bound}"),
             Subject::Errors => write!(f, "{subject}{relation}{}", fraction_word(*bound)),
+            Subject::Figure(name) if name.is_fraction() => {
+                write!(f, "{subject}{relation}{}", fraction_word(*bound))
+            }
+            Subject::Figure(_) => write!(f, "{subject}{relation}{bound}"),
         }
     }
 }
@@ -279,6 +310,7 @@ impl fmt::Display for Subject {
             Self::Rate => f.write_str("rate"),
             Self::Errors => f.write_str("errors"),
             Self::StartSkew => f.write_str("start_skew"),
+            Self::Figure(name) => f.write_str(name.name()),
         }
     }
 }

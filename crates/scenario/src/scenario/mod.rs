@@ -10,6 +10,7 @@ mod check;
 mod choice;
 mod digest;
 mod goal;
+mod figure;
 mod given;
 mod churn;
 mod target;
@@ -20,6 +21,8 @@ pub use check::{DEPTH_MAX, Problem, TIMEOUT_MAX};
 pub use choice::{Secret, ValueFill, Warmup};
 pub use digest::NOT_HASHED;
 pub use digest::scenario_digest;
+pub use figure::{FIGURE_LIST, FigureName};
+pub(crate) use figure::figure_list;
 pub(crate) use goal::fraction_word;
 pub use given::Given;
 pub use goal::parse_subject;
@@ -34,16 +37,17 @@ pub use outputs::{
     RowText, Settings, SpoolPlace, Tags,
 };
 pub use outputs::{ProgressForm, WebPlace};
-pub(crate) use outputs::{parse_outputs, parse_tags, parse_web};
+pub(crate) use outputs::{parse_outputs, parse_tags, parse_web, plain_place};
 pub use placement::{BarrierWord, Placement, ShardWord, StartAt};
 pub use target::Target;
 pub use word::{STRICT, parse_strict};
 pub(crate) use word::{parse_list, parse_switch, strict_words};
 
+use memtide_base::units::{format_count, format_percent};
 use memtide_base::{ItemFlags, SocketOptions, Span};
 use memtide_workload::{
     Arrival, Draws, KeyForm, KeyShape, Mix, MixOrder, Pick, Popularity, SizeLaw, TimeLaw, Wave,
-    WindowLaw,
+    WindowLaw, share_cut,
 };
 use std::net::IpAddr;
 
@@ -357,6 +361,21 @@ impl Scenario {
             Some(rate) => rate == 0.0,
             None => !self.servers.is_empty() && self.wave == Wave::Constant,
         }
+    }
+
+    /// A clause about keys that are cut to the length that memcached takes; `None` if none is
+    /// expected to be. The objects of a window are as many as a run stores.
+    pub fn cut_keys(&self) -> Option<String> {
+        let (share, all) = (share_cut(self.key_shape.form, &self.key_size), self.keys as f64);
+        let which = match self.client.window {
+            Some(_) if share >= 1e-6 => format!("{} of the keys", format_percent(share)),
+            None if share * all >= 0.5 => {
+                let cut = format_count((share * all).round());
+                format!("about {cut} of {} keys", format_count(all))
+            }
+            _ => return None,
+        };
+        Some(format!("{which} would be longer than 250 bytes, memcached's limit; they are cut"))
     }
 
     /// The scenario for other machines, each of which has credentials, keys and CAs of its own.

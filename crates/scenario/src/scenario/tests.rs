@@ -70,7 +70,7 @@ fn errors_are_allowed_as_said_or_as_a_goal_bounds_them() {
 #[test]
 fn nonsense_goals_are_refused_with_an_example() {
     let wrong = "|get.p99|get.p99=1ms|get.p0<1ms|get.p100<1ms|get.pinf<1ms|get.p99<1|got.p99<1ms|\
-        rate>=fast|errors<200%|p99<1ms|get.<1ms|get.p99<|get.p99<<1ms";
+        rate>=fast|errors<200%|p0<1ms|get.<1ms|get.p99<|get.p99<<1ms|hits<-1|stolen<200%";
     for word in wrong.split('|') {
         let error = word.parse::<Goal>().unwrap_err();
         assert!(error.contains("a goal such as"), "{word}: {error}");

@@ -50,7 +50,7 @@ impl Interval {
         };
         let kinds = conditions.iter().filter_map(|condition| match condition.subject {
             Subject::Response { kind, .. } => Some(kind),
-            Subject::Rate | Subject::Errors | Subject::StartSkew => None,
+            _ => None,
         });
         let times = kinds.map(|kind| {
             let times = self.response.get(&kind).cloned().unwrap_or_default();
@@ -65,6 +65,7 @@ impl Interval {
             rate: RateRecord {
                 achieved_per_s: per_s(counts.sent),
                 keys_per_s: self.keys_sent.map(per_s),
+                answered_per_s: Some(per_s(counts.answered)),
                 ..RateRecord::default()
             },
             response: times.collect(),
