@@ -9,6 +9,7 @@ pub mod terminal;
 
 use crate::clock::monotonic_ns;
 use memtide_base::Span;
+use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
 use std::io::{self, Read};
@@ -95,6 +96,11 @@ impl First {
 pub fn interrupt() {
     // It cannot fail for a signal that exists.
     drop(low_level::raise(SIGINT));
+}
+
+/// Sends SIGINT to another process; one that has ended gets none.
+pub fn interrupt_process(child: &process::Child) {
+    let _ = kill_process(Pid::from_child(child), Signal::INT);
 }
 
 impl StopFlag {

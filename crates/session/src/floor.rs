@@ -6,6 +6,7 @@ use crate::console::say;
 use crate::fresh;
 use memtide_base::Span;
 use memtide_host::clock::since_unix;
+use memtide_host::signal::StopFlag;
 use memtide_host::{machine, with_cpus};
 use memtide_record::{FloorRecord, LoopKind, PlanRecord, Responder};
 use memtide_scenario::{Kind, Load, Outputs, Scenario, Settings, Tls, Warmup};
@@ -106,8 +107,13 @@ impl Floors {
     }
 
     /// The floor of a load with this plan, which is made on `cpus`; none in a closed loop, over a
-    /// unix socket, and if it cannot be measured.
-    pub(crate) fn floor(&self, plan: &PlanRecord, cpus: &[usize]) -> Option<FloorRecord> {
+    /// unix socket, if it cannot be measured, and once `stop` is raised.
+    pub(crate) fn floor(
+        &self,
+        plan: &PlanRecord,
+        cpus: &[usize],
+        stop: &StopFlag,
+    ) -> Option<FloorRecord> {
         let rate_per_s = plan.rate_per_s.filter(|per_s| *per_s > 0.0)?;
         if plan.loop_kind != LoopKind::Open || plan.churn.is_some() || plan.clients.is_some() {
             return None;
@@ -127,7 +133,10 @@ impl Floors {
             return None;
         }
         let settings = self.load(plan, responder, rate_per_s);
-        let measured = with_cpus(cpus, || fresh::run(&settings, &[], true, &|| false));
+        let measured = with_cpus(cpus, || fresh::run(&settings, &[], true, &|| stop.is_raised()));
+        if stop.is_raised() {
+            return None;
+        }
         let Ok(record) = measured else { return self.without(&key, "its load failed") };
         // A floor of a busy machine would say that every figure is near it, for an hour.
         if record.believable.spoils_all() {

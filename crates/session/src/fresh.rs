@@ -4,6 +4,7 @@
 use crate::console::complain;
 use crate::exit::{FAILED, INTERRUPTED};
 use memtide_base::Span;
+use memtide_host::signal::interrupt_process;
 use memtide_record::Record;
 use memtide_scenario::field::find;
 use memtide_scenario::{Placement, Settings, ShardWord, scenario_file};
@@ -23,12 +24,12 @@ const PASSWORD: &str = "MEMTIDE_PASSWORD";
 const LENGTH: Span = Span::from_s(10);
 /// How often an interrupt is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// How long the process may take to end by itself after an interrupt, which a terminal sends to it,
-/// too.
+/// How long the process may take to end by itself after an interrupt.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Carries the run out, with further words of the command line; ends it if `is_stopped`. The error
-/// is the exit code; the process has said why, unless it `is_silent`.
+/// Carries the run out, with further words of the command line; interrupts it if `is_stopped`, or
+/// ends it at once if it `is_silent`. The error is the exit code; the process has said why, unless
+/// it is silent.
 pub fn run(
     settings: &Settings,
     words: &[&str],
@@ -43,7 +44,8 @@ pub fn run(
         FAILED
     };
     let child = start(&settings, words, is_silent).map_err(failed)?;
-    let (status, out) = finish(child, is_stopped).map_err(failed)?;
+    let grace = if is_silent { Duration::ZERO } else { GRACE };
+    let (status, out) = finish(child, grace, is_stopped).map_err(failed)?;
     match status.code() {
         Some(0) => Record::from_json(&String::from_utf8_lossy(&out)).map_err(|_| FAILED),
         Some(code) => Err(code as u8),
@@ -121,8 +123,15 @@ fn finish(
         if let Some(status) = child.try_wait()? {
             break status;
         }
-        if is_stopped() && stopped.get_or_insert_with(Instant::now).elapsed() > GRACE {
-            child.kill()?;
+        if is_stopped() {
+            // A terminal has interrupted it already; a second signal so soon means the same.
+            let since = *stopped.get_or_insert_with(|| {
+                interrupt_process(&child);
+                Instant::now()
+            });
+            if since.elapsed() >= grace {
+                child.kill()?;
+            }
         }
         thread::sleep(LOOK_EVERY);
     };

@@ -6,14 +6,18 @@ use memtide_belief::machine::{Asked, Condition, Fact, Server, Trial};
 use memtide_host::condition::{self, Interrupts};
 use memtide_host::driver::check_uring;
 use memtide_host::machine::{self, Busyness};
+use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, memory};
 use memtide_report::facts_text;
 use memtide_scenario::{Layer, Origin, Settings, field};
 use memtide_session::console::{columns, say, show};
-use memtide_session::exit::{FAILED, Stop, unwritable};
+use memtide_session::exit::{FAILED, INTERRUPTED, Stop, caught, unwritable};
 use memtide_session::world::HostWorld;
 use memtide_session::world::World;
 use memtide_world::{Plan, ServerPlan};
+use std::panic::resume_unwind;
+use std::thread;
+use std::time::Duration;
 
 /// Time in which the machine is watched before the trials, and that of the trials.
 const WATCHED: Span = Span::from_s(1);
@@ -22,27 +26,53 @@ const TRIED: Span = Span::from_s(3);
 const QUESTIONS: u32 = 1_000;
 const QUESTIONS_FOR: Span = Span::from_s(1);
 
+/// How often an interrupt is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
 /// Looks at the machine and the servers; exits with 1 if something spoils measurements.
 pub(crate) fn doctor(matches: &ArgMatches) -> Result<u8, Stop> {
-    let settings = settings(matches)?;
-    // What is named wrongly is said at once.
-    let servers = match settings.scenario.servers.is_empty() {
-        true => Vec::new(),
-        false => servers(&settings)?,
-    };
-    if !matches.get_flag("json") {
-        let seconds = (WATCHED + TRIED).as_s_f64();
-        say(&format!(
-            "memtide: looks at this machine for {seconds:.0} s; leave it alone meanwhile"
-        ));
-    }
-    let facts = condition(servers).facts();
+    let (settings, is_quiet) = (settings(matches)?, matches.get_flag("json"));
+    let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED)))?;
+    let facts = unless_stopped(&stop, move || facts(&settings, is_quiet))??;
     let text = match matches.get_flag("json") {
         true => json(&facts),
         false => facts_text(&facts, columns()),
     };
     show(&text).map_err(|error| unwritable("stdout", &error))?;
     Ok(if facts.iter().any(|fact| fact.spoils) { FAILED } else { 0 })
+}
+
+/// What `look` returns, on a thread that the end of the program ends, unless `stop` is raised
+/// before.
+fn unless_stopped<T: Send + 'static>(
+    stop: &StopFlag,
+    look: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Stop> {
+    let looking = thread::spawn(look);
+    while !looking.is_finished() {
+        if stop.is_raised() {
+            let message = "interrupted before anything was found out".to_owned();
+            return Err(Stop { code: INTERRUPTED, message });
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+    Ok(looking.join().unwrap_or_else(|panic| resume_unwind(panic)))
+}
+
+/// What is found out about this machine and the servers.
+fn facts(settings: &Settings, is_quiet: bool) -> Result<Vec<Fact>, Stop> {
+    // What is named wrongly is said at once.
+    let servers = match settings.scenario.servers.is_empty() {
+        true => Vec::new(),
+        false => servers(settings)?,
+    };
+    if !is_quiet {
+        let seconds = (WATCHED + TRIED).as_s_f64();
+        say(&format!(
+            "memtide: looks at this machine for {seconds:.0} s; leave it alone meanwhile"
+        ));
+    }
+    Ok(condition(servers).facts())
 }
 
 fn settings(matches: &ArgMatches) -> Result<Settings, Stop> {

@@ -4,13 +4,14 @@
 
 use crate::judgement::{floor_words, step_goal_word};
 use crate::layout::{TextLayout, shown_columns, wrapped};
-use crate::number::{NONE, counted, time};
+use crate::number::{counted, or_none, time};
 use crate::plan::is_simulated;
 use memtide_base::Rate;
 use memtide_base::choice::RateUnit;
 use memtide_record::steps::{
     Answer, Conclusion, CourseKind, LostAgent, Step, StepRole, StepsEnd, Undecided,
 };
+use memtide_record::warning::warning_order;
 use memtide_record::{FloorRecord, Progress, StepBegun, WarningRecord};
 use memtide_scenario::{Goal, Measure, Subject, scenario_file};
 use std::collections::BTreeMap;
@@ -47,8 +48,8 @@ pub struct StepsText {
     /// Columns of the terminal for which the text is made; none for no terminal.
     columns: Option<usize>,
     begun: bool,
-    /// Warnings by code: number of steps that have it, the first of these, and its text there.
-    warnings: BTreeMap<String, (u32, u32, WarningRecord)>,
+    /// Warnings by code.
+    warnings: BTreeMap<String, StepsWarning>,
     /// Rates with a step that cannot be believed, and the reason.
     doubts: Vec<(Rate, String)>,
     /// Unit of the rates.
@@ -61,6 +62,21 @@ pub struct StepsText {
     spoilt: Vec<f64>,
 }
 
+/// A warning of some steps.
+#[derive(Clone, Debug)]
+struct StepsWarning {
+    /// Number of these steps.
+    steps: u32,
+    /// The first of them, and the warning's text there.
+    first: u32,
+    warning: WarningRecord,
+}
+
+/// True if no rate met or missed the goals, or was left undecided.
+const fn is_empty(answer: &Answer) -> bool {
+    answer.rate_per_s.is_none() && answer.missed_per_s.is_none() && answer.undecided.is_none()
+}
+
 impl StepsText {
     /// An empty text for steps of `kind` that are judged by these goals; for a terminal of
     /// `columns` columns, or none.
@@ -71,8 +87,13 @@ impl StepsText {
     /// The row of a step, with the heading before the first.
     pub fn step(&mut self, step: &Step) -> String {
         for warning in &step.record.warnings {
-            let first = || (0, step.number, warning.clone());
-            self.warnings.entry(warning.code.clone()).or_insert_with(first).0 += 1;
+            let so_far = self.warnings.entry(warning.code.clone());
+            let so_far = so_far.or_insert_with(|| StepsWarning {
+                steps: 0,
+                first: step.number,
+                warning: warning.clone(),
+            });
+            so_far.steps += 1;
         }
         let rate = step.rate();
         self.unit = rate.unit;
@@ -113,7 +134,9 @@ impl StepsText {
         if self.is_simulated {
             sentences.push(("simulated", SIMULATED.to_owned()));
         }
-        for (steps, first, warning) in self.warnings.values() {
+        let mut warnings: Vec<&StepsWarning> = self.warnings.values().collect();
+        warnings.sort_by_key(|it| warning_order(&it.warning.code));
+        for StepsWarning { steps, first, warning } in warnings {
             let WarningRecord { message, remedy, .. } = warning;
             let where_ = match steps {
                 1 => format!("in step {first}"),
@@ -132,8 +155,16 @@ impl StepsText {
             let floor = self.floors.iter().rev().find(|(rate, _)| Some(*rate) == found);
             sentences.extend(floor.map(|(_, floor)| ("floor", floor_words(floor))));
             let is_done = conclusion.ended_by == StepsEnd::Done;
-            let sentence = self.sentence(answer, is_done);
-            sentences.push(("result", sentence + &remainder(&conclusion.lost)));
+            let is_cut = !is_done && conclusion.ended_by != StepsEnd::StepsMax;
+            let sentence = match is_cut && is_empty(answer) {
+                false => Some(self.sentence(answer, is_done)),
+                // Without a step there is nothing that a rate can meet or miss.
+                true => self.begun.then(|| {
+                    format!("no rate was decided for {} before the end", self.goals.join(" and "))
+                }),
+            };
+            let result = sentence.map(|sentence| sentence + &remainder(&conclusion.lost));
+            sentences.extend(result.map(|result| ("result", result)));
         }
         sentences
     }
@@ -146,8 +177,12 @@ impl StepsText {
             ),
             (StepsEnd::Interrupted, true) => Some("interrupted; these are the results so far"),
             (StepsEnd::Interrupted, false) => Some("interrupted before the first step ended"),
-            (StepsEnd::Aborted, _) => Some("--abort-on ended a step; these are the results so far"),
-            (StepsEnd::Failed, _) => Some("a step failed; these are the results so far"),
+            (StepsEnd::Aborted, true) => {
+                Some("--abort-on ended a step; these are the results so far")
+            }
+            (StepsEnd::Aborted, false) => Some("--abort-on ended the first step"),
+            (StepsEnd::Failed, true) => Some("a step failed; these are the results so far"),
+            (StepsEnd::Failed, false) => Some("the first step failed"),
         }
     }
 
@@ -233,13 +268,11 @@ impl StepsText {
 
     /// True if all goals are judged by intervals, not by values.
     fn has_intervals(&self) -> bool {
-        let is_sampled = |goal: &String| {
-            goal.parse::<Goal>().is_ok_and(|goal| match goal.subject {
-                Subject::Response { measure, .. } => measure != Measure::Max,
-                _ => false,
-            })
-        };
-        self.goals.iter().all(is_sampled)
+        let mut goals = self.goals.iter().map(|goal| goal.parse::<Goal>());
+        goals.all(|goal| match goal.map(|goal| goal.subject) {
+            Ok(Subject::Response { measure, .. }) => measure != Measure::Max,
+            _ => false,
+        })
     }
 
     /// True if memtide could not make the load at one of these rates.
@@ -273,14 +306,17 @@ impl StepsText {
 
     /// Reasons to doubt the two ends of the answer.
     fn doubts_about(&self, answer: &Answer) -> Vec<String> {
-        let about = |of: Option<f64>, so: &str| {
-            let of = self.rate(of?);
-            let (_, why) = self.doubts.iter().find(|(doubted, _)| *doubted == of)?;
-            Some(format!("at {of}: {why}{so}"))
-        };
-        let client = "; memtide itself may be the limit";
-        let both = [about(answer.rate_per_s, ""), about(answer.missed_per_s, client)];
-        both.into_iter().flatten().collect()
+        let found = self.doubt_at(answer.rate_per_s);
+        let missed = self.doubt_at(answer.missed_per_s);
+        let missed = missed.map(|doubt| doubt + "; memtide itself may be the limit");
+        found.into_iter().chain(missed).collect()
+    }
+
+    /// The reason to doubt a rate, if there is one.
+    fn doubt_at(&self, per_s: Option<f64>) -> Option<String> {
+        let rate = self.rate(per_s?);
+        let (_, why) = self.doubts.iter().find(|(doubted, _)| *doubted == rate)?;
+        Some(format!("at {rate}: {why}"))
     }
 }
 
@@ -341,12 +377,10 @@ impl StepsRows {
 /// The end of the result's sentence if agents were lost: how many made the load, and since when.
 fn remainder(lost: &[LostAgent]) -> String {
     // Agents that were lost in the same step are one change.
-    let is_last = |at: &usize| lost.get(at + 1).is_none_or(|next| next.step != lost[*at].step);
-    let changes = (0..lost.len()).filter(is_last).map(|at| {
-        let LostAgent { step, left, of, .. } = &lost[at];
-        format!("of {left} of {of} agents from step {step} on")
-    });
-    changes.fold(String::new(), |text, change| text + "; " + &change)
+    let changes = lost.chunk_by(|a, b| a.step == b.step).filter_map(<[LostAgent]>::last);
+    changes.fold(String::new(), |text, LostAgent { step, left, of, .. }| {
+        text + &format!("; of {left} of {of} agents from step {step} on")
+    })
 }
 
 /// Progress of a step, after the step's number and rate.
@@ -358,7 +392,15 @@ pub fn step_progress_line(begun: &StepBegun, progress: &Progress) -> String {
 /// The cells of a step's row, below [`HEADING`].
 fn cells(step: &Step) -> [String; 10] {
     let point = step.point();
-    let ns = |ns: Option<u64>| ns.map_or_else(|| NONE.to_owned(), |ns| time(ns as f64));
+    let times = [
+        point.response_p50_ns,
+        point.response_p95_ns,
+        point.response_p99_ns,
+        point.service_p99_ns,
+        point.lag_p99_ns,
+    ];
+    let [p50, p95, p99, service_p99, lag_p99] =
+        times.map(|ns| or_none(ns.map(|ns| time(ns as f64))));
     [
         step.number.to_string(),
         match (point.target, step.role) {
@@ -367,11 +409,11 @@ fn cells(step: &Step) -> [String; 10] {
             (None, _) => "all".to_owned(),
         },
         point.achieved.to_string(),
-        ns(point.response_p50_ns),
-        ns(point.response_p95_ns),
-        ns(point.response_p99_ns),
-        ns(point.service_p99_ns),
-        ns(point.lag_p99_ns),
+        p50,
+        p95,
+        p99,
+        service_p99,
+        lag_p99,
         step_goal_word(step).to_owned(),
         if point.believable { "yes" } else { "no" }.to_owned(),
     ]

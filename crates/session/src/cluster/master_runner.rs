@@ -90,8 +90,6 @@ struct Fill {
 impl MasterRunner {
     /// Starts to wait for the agents that `settings` name, and for one more in this process if the
     /// master has its own load.
-    ///
-    /// Cause: The master's key cannot be read, or its address is taken.
     pub(super) fn open(
         settings: &Settings,
         around: Surroundings,
@@ -165,8 +163,6 @@ impl MasterRunner {
     }
 
     /// Waits until all agents have come, and divides the run between them.
-    ///
-    /// Cause: Agents are missing, or the user does not wait any longer.
     pub(super) fn gather(
         &mut self,
         settings: &Settings,
@@ -207,8 +203,9 @@ impl MasterRunner {
         observer.on(&Event::Shared(Box::new(self.shared(lowered.record))));
         self.master.begin(&round, now());
         let Window { warmup, duration, .. } = window;
-        let lengths = (warmup, Some(duration).filter(|it| *it != Span::MAX));
-        let mut taking = Taking::new(&self.division.agents, lengths, &round, &self.master);
+        let duration = Some(duration).filter(|it| *it != Span::MAX);
+        let mut taking =
+            Taking::new(&self.division.agents, warmup, duration, &round, &self.master);
         let end = loop {
             if let Some(end) = self.master.round_end() {
                 break end;
@@ -303,6 +300,16 @@ impl MasterRunner {
         let (digest, step) = (scenario_digest(&lowered.document), step_message(task));
         let scenario = document(scenario, &self.tags);
         Ok((RoundLoad { scenario, digest, step, members }, lowered))
+    }
+
+    /// The failure of a round whose load never began, for which there is no result to show.
+    fn unbegun(&self, failure: Option<Failure>) -> Failure {
+        let (exit, why) = match self.stop.is_raised() {
+            true => (INTERRUPTED, "interrupted before the load began"),
+            false => (UNREACHABLE, "no agent began its load"),
+        };
+        let unsaid = Failure { exit, sentence: Sentence::new(why) };
+        failure.filter(|_| exit != INTERRUPTED).unwrap_or(unsaid)
     }
 
     /// Closes the output of the master's own load. Returns its failure, and those of agents outside
@@ -425,8 +432,8 @@ impl MasterRunner {
                 }
                 Action::Record(number, record) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };
-                    let of = (number, self.master.armed_ns(number));
-                    match taking.record(&record, of, self.master.is_stopping()) {
+                    let armed_ns = self.master.armed_ns(number);
+                    match taking.record(number, &record, armed_ns, self.master.is_stopping()) {
                         Ok(()) => self.master.fit(number),
                         Err(why) => self.master.unfit(number, why, now()),
                     }
@@ -474,11 +481,10 @@ impl Runner for MasterRunner {
         // Agents have clocks of their own; rows and points have this one.
         self.began_unix_ns.into_iter().for_each(|began| record.set_load_began(began));
         let (failure, wrong_values) = (failed.map(failure), WrongValues::default());
-        let outcome = RunOutcome { record, failure, wrong_values };
-        if self.stop.is_raised() && outcome.record.ended_by == EndedBy::NotRun {
-            let sentence = Sentence::new("interrupted before the load began");
-            return Err(Failure { exit: INTERRUPTED, sentence });
+        if record.ended_by == EndedBy::NotRun {
+            return Err(self.unbegun(failure));
         }
+        let outcome = RunOutcome { record, failure, wrong_values };
         observer.on(&Event::WrongValues(Box::new(outcome.wrong_values.clone())));
         observer.on(&Event::Done(Box::new(outcome.record.clone())));
         Ok(outcome)

@@ -49,7 +49,7 @@ fn the_embedded_server_answers_for_servers_on_this_machine() {
 #[test]
 fn a_unix_socket_has_no_floor() {
     let floors = floors(&[]);
-    assert_eq!(floors.floor(&plan(false, &["unix:/run/mc.sock"]), &[]), None);
+    assert_eq!(floors.floor(&plan(false, &["unix:/run/mc.sock"]), &[], &StopFlag::default()), None);
     let known: Vec<String> = floors.known.borrow().keys().cloned().collect();
     assert_eq!(known, [UNIX]);
 }

@@ -75,6 +75,8 @@ pub struct HostWorld {
     samples: Option<SampleOutlet>,
     /// The floors of the load, if they are wanted.
     floors: Option<Floors>,
+    /// The flag that ends the run.
+    stop: StopFlag,
 }
 
 impl HostWorld {
@@ -96,6 +98,7 @@ impl HostWorld {
             supervisor: None,
             samples: None,
             floors: None,
+            stop: StopFlag::default(),
         }
     }
 
@@ -286,6 +289,7 @@ impl World for HostWorld {
         };
         let cpus = &lowered.placement.workers;
         self.worker_cpus.clone_from(cpus);
+        self.stop = stop.clone();
         let fleet = HostFleet::new(self.clock, stop.clone(), cpus, sink, self.guard.clone());
         let barrier = if waits { self.barrier(settings)? } else { Ok(None) };
         Ok(FleetRunner { fleet, scenario: settings.scenario.clone(), around, lowered, barrier })
@@ -307,6 +311,7 @@ impl World for HostWorld {
             supervisor,
             // A share's connections do not carry the rate of the whole run.
             floors: self.floors.clone().filter(|_| self.division.is_none()),
+            stop: self.stop.clone(),
             cpus: self.machine.cpus_allowed.clone(),
             worker_cpus: match &self.worker_cpus[..] {
                 [] => self.machine.cpus_allowed.clone(),
@@ -324,10 +329,6 @@ impl World for HostWorld {
 
 /// Starts the thread of the outputs of measured operations; with `waits`, whatever makes them waits
 /// for it.
-///
-/// Cause: The system starts no more threads for this user or control group.
-///
-/// To do: Allow this user more processes.
 pub(super) fn started(samples: Samples, waits: bool) -> Result<SampleOutlet, Stop> {
     let flag = samples.name().to_owned();
     samples.start(waits).map_err(|error| Stop {
@@ -374,6 +375,7 @@ struct HostGauge {
     /// What knows the reference clock, if there is one.
     supervisor: Option<Rc<dyn Supervisor>>,
     floors: Option<Floors>,
+    stop: StopFlag,
     /// The CPUs of this process when it started, and those of its workers.
     cpus: Vec<usize>,
     worker_cpus: Vec<usize>,
@@ -466,7 +468,7 @@ impl Gauge for HostGauge {
     }
 
     fn floor(&mut self, plan: &PlanRecord) -> Option<FloorRecord> {
-        self.floors.as_ref()?.floor(plan, &self.cpus)
+        self.floors.as_ref()?.floor(plan, &self.cpus, &self.stop)
     }
 
     fn cpu(&self) -> Option<MachineCpu> {

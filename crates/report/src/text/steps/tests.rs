@@ -112,8 +112,18 @@ fn every_end_has_its_sentence() {
     let goals = ["all.p95<10ms".to_owned(), "errors<1%".to_owned()];
     let mut text = StepsText::new(CourseKind::Scan, &goals, None);
     let end = |ended_by, answer| Conclusion { ended_by, answer, ..Conclusion::default() };
-    let early = text.conclusion(&end(StepsEnd::Interrupted, None));
-    assert_eq!(early, "partial: interrupted before the first step ended\n");
+    // Before the first step has ended, a search has an answer without a rate.
+    let none = Answer { rate_per_s: None, missed_per_s: None, ..ANSWER };
+    for (ended_by, words) in [
+        (StepsEnd::Interrupted, "interrupted before the first step ended"),
+        (StepsEnd::Aborted, "--abort-on ended the first step"),
+        (StepsEnd::Failed, "the first step failed"),
+    ] {
+        for answer in [None, Some(none.clone())] {
+            let early = text.conclusion(&end(ended_by, answer));
+            assert_eq!(early, format!("partial: {words}\n"));
+        }
+    }
     text.step(&step(1, StepRole::Scan, Some(7e4), GoalResult::Met));
     for (ended_by, answer, words) in [
         (StepsEnd::Done, Answer { missed_per_s: None, ..ANSWER }, "no higher rate missed"),
@@ -122,6 +132,7 @@ fn every_end_has_its_sentence() {
         (StepsEnd::StepsMax, ANSWER, "--steps-max"),
         (StepsEnd::Interrupted, ANSWER, "so far"),
         (StepsEnd::Failed, ANSWER, "a step failed"),
+        (StepsEnd::Interrupted, none, "no rate was decided"),
     ] {
         let out = text.conclusion(&end(ended_by, Some(answer)));
         assert!(out.contains(words), "{out}");
