@@ -19,6 +19,7 @@ pub mod memory;
 
 pub mod machine;
 pub mod signal;
+pub mod streams;
 pub mod clock;
 
 pub use clock::Clock;

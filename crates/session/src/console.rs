@@ -1,6 +1,7 @@
 //! Text for people: results to stdout, everything else to stderr. A broken pipe is success.
 
 use memtide_host::machine::terminal_columns;
+use memtide_host::streams::write_stdout;
 use std::io::{self, IsTerminal, Write};
 
 /// Longest word of an error that is printed in full, in characters. Paths and host names are
@@ -23,9 +24,7 @@ pub fn columns() -> Option<usize> {
 
 /// Prints a part of a longer result. A reader that has gone away is an error, too.
 pub fn show_part(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
+    write_stdout(text.as_bytes())
 }
 
 /// Prints an error on stderr, shortened, because errors quote input of any length.

@@ -1,7 +1,8 @@
 //! The outputs of a command: which are wanted, with what this process knows of its run. What they
 //! write, and where, is in `memtide-sinks`.
 
-use crate::exit::Stop;
+use crate::console::complain;
+use crate::exit::{FAILED, Stop};
 use crate::front::Opened;
 use crate::placement::{division, variable};
 use memtide_base::Instant;
@@ -37,6 +38,7 @@ fn opened(mut outlets: Outlets, facts: &OutputFacts<'_>) -> Result<Opened, Stop>
     if let Some(path) = &facts.settings.outputs.verify_details {
         memtide_sinks::open_details(&mut outlets, "--verify-details", path)?;
     }
+    outlets.take_notes().iter().for_each(|note| complain(note));
     Ok(Opened { samples, outlets, reader: None })
 }
 
@@ -84,7 +86,6 @@ pub(crate) fn name_run(settings: &mut Settings) {
     }
 }
 
-/// Cause: Points have a time of day, and a simulation has none.
 fn refuse_points(outputs: &Outputs) -> Result<(), Stop> {
     match outputs.first(OutputKind::Influx) {
         None => Ok(()),
@@ -104,6 +105,19 @@ pub(crate) fn unix_ns() -> u64 {
 /// their failures.
 pub fn close(mut outlets: Outlets) -> Vec<Stop> {
     outlets.close().into_iter().filter_map(|ending| Some(ending.stop()?.into())).collect()
+}
+
+/// The last event of a command, with the exit code that a failed output gives it.
+pub fn with_failed_output(mut last: Event) -> Event {
+    let exit = match &mut last {
+        Event::Done(record) => &mut record.exit,
+        Event::StepsDone(conclusion) => &mut conclusion.exit,
+        _ => return last,
+    };
+    if *exit == 0 {
+        *exit = FAILED;
+    }
+    last
 }
 
 /// Converts an engine's sample to an event; `contents` are those of its plan.

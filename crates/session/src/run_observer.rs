@@ -3,6 +3,7 @@
 use crate::console::StatusLine;
 use crate::exit::Stop;
 use crate::front::{InStep, Screen};
+use crate::outlets::with_failed_output;
 use crate::watching::Watching;
 use crate::world::Gauge;
 use memtide_base::{Instant, Rate, Span};
@@ -12,7 +13,7 @@ use memtide_record::{
     Verdict,
 };
 use memtide_run::Observer;
-use memtide_sinks::{Outlets, OutputStop};
+use memtide_sinks::{Ending, Outlets, OutputStop};
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +26,12 @@ pub(crate) struct RunObserver<'a> {
     /// Outlet of what the user watches: progress, screen, page; empty without any.
     status: Outlets,
     outlets: Outlets,
+    /// Outlets that write the exit code, which a failure of the others changes.
+    with_exit: Outlets,
+    /// The last event, which those get once the others have ended.
+    last: Option<Event>,
+    /// True for the steps of a search or scan.
+    has_steps: bool,
     /// Name of the outlet whose reader decides on further steps: none is run once it has gone.
     reader: Option<String>,
     screens: Vec<OutputSubject<'a>>,
@@ -61,6 +68,8 @@ impl OutputSubject<'_> {
 const CLEARING: Duration = Duration::from_secs(1);
 /// Time that outputs may take to end before the user is told.
 const HASTE: Duration = Duration::from_secs(1);
+/// Longest wait for the other outputs before those with the exit code are written.
+const RECORD_WAIT: Duration = Duration::from_secs(3);
 /// Longest wait for an output between two steps; the next step then begins anyway.
 const SETTLING: Duration = Duration::from_secs(2);
 
@@ -69,10 +78,11 @@ impl<'a> RunObserver<'a> {
     pub(crate) fn new(
         gauge: Box<dyn Gauge>,
         (watching, is_quiet): (Watching, bool),
-        outlets: Outlets,
+        mut outlets: Outlets,
         reader: Option<String>,
     ) -> Self {
         let mut status = Outlets::default();
+        let with_exit = outlets.split_exit();
         // A result that goes elsewhere need not wait for the terminal.
         let is_seen = io::stdout().is_terminal();
         let has_screen = if is_seen { watching.screen_flag() } else { Arc::default() };
@@ -80,8 +90,22 @@ impl<'a> RunObserver<'a> {
             // If no thread can be started there is no progress line; the result is unaffected.
             drop(status.add("status", watching));
         }
+        let (last, has_steps) = (None, false);
         let (screens, held, doubted) = Default::default();
-        Self { gauge, is_quiet, status, outlets, reader, screens, has_screen, held, doubted }
+        Self {
+            gauge,
+            is_quiet,
+            status,
+            outlets,
+            with_exit,
+            last,
+            has_steps,
+            reader,
+            screens,
+            has_screen,
+            held,
+            doubted,
+        }
     }
 
     /// Adds screens; each shows its introduction.
@@ -102,6 +126,17 @@ impl<'a> RunObserver<'a> {
             shown.tell(|screen| screen.finish());
             trouble.extend(OutputStop::of(shown.name, shown.result).map(Stop::from));
         }
+        // A slow output must not cost the record of a user who ends the program meanwhile.
+        self.outlets.stop(RECORD_WAIT);
+        let ended = self.outlets.take_ended();
+        trouble.extend(ended.into_iter().filter_map(Ending::stop).map(Stop::from));
+        let is_share = matches!(&self.last, Some(Event::Done(record)) if record.share.is_some());
+        if let Some(last) = self.last {
+            // A share's process ends with 0 if its record is written.
+            let is_failed = !trouble.is_empty() && !is_share;
+            self.with_exit.on(&if is_failed { with_failed_output(last) } else { last });
+        }
+        self.outlets.append(self.with_exit);
         await_end(&self.outlets, self.is_quiet);
         let mut is_recorded = true;
         for ending in self.outlets.close() {
@@ -110,6 +145,20 @@ impl<'a> RunObserver<'a> {
             trouble.extend(ending.stop().map(Stop::from));
         }
         (self.doubted, is_recorded)
+    }
+
+    /// Passes `event` to the outlets. Those that write the exit code get the last one at the end.
+    fn pass(&mut self, event: &Event) {
+        self.outlets.on(event);
+        let is_last = match event {
+            Event::StepsDone(_) => true,
+            Event::Done(_) => !self.has_steps,
+            _ => false,
+        };
+        match is_last {
+            true => self.last = Some(event.clone()),
+            false => self.with_exit.on(event),
+        }
     }
 
     /// Tells the screens what was held back while the terminal showed the run.
@@ -148,12 +197,13 @@ impl Observer for RunObserver<'_> {
         if let Event::StepBegun(_) = event {
             // Each step has its own window.
             self.gauge.restart();
+            self.has_steps = true;
         }
         self.status.on(event);
         if let Event::Done(_) | Event::StepsDone(_) = event {
             self.status.settle(CLEARING);
         }
-        self.outlets.on(event);
+        self.pass(event);
         if let Event::StepDone(step) = event {
             self.doubt(step);
         }
@@ -172,8 +222,9 @@ impl Observer for RunObserver<'_> {
             return true;
         }
         let Some(reader) = &self.reader else { return false };
-        self.outlets.settle(SETTLING);
-        self.outlets.is_gone(reader)
+        let both = [&self.outlets, &self.with_exit];
+        both.iter().for_each(|outlets| outlets.settle(SETTLING));
+        both.iter().any(|outlets| outlets.is_gone(reader))
     }
 
     fn looks_every(&self) -> Option<Span> {

@@ -1,5 +1,6 @@
 //! The ends of outputs, and what is said of those that could not be opened or written.
 
+use crate::place::is_of_stdout;
 use memtide_record::{Exit, Warning};
 use std::io;
 
@@ -29,11 +30,12 @@ impl OutputStop {
         Self::failed(format!("{}; {}", warning.message(), warning.remedy()))
     }
 
-    /// The failure of the output `name`, if `written` is one. That the reader of stdout, or of a
-    /// short form, has gone away is no failure.
+    /// The failure of the output `name`, if `written` is one. That the reader of stdout has gone
+    /// away is no failure, by whatever name or flag stdout was requested.
     pub fn of(name: &str, written: io::Result<()>) -> Option<Self> {
-        let may_close = !name.starts_with("--out ") || name.ends_with("=-");
-        let is_enough = |error: &io::Error| may_close && error.kind() == io::ErrorKind::BrokenPipe;
+        let is_closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+        let is_enough =
+            |error: &io::Error| is_closed(error) && (name == "stdout" || is_of_stdout(error));
         let error = written.err().filter(|error| !is_enough(error))?;
         Some(error.downcast::<Self>().unwrap_or_else(|error| Self::unwritable(name, &error)))
     }
@@ -66,10 +68,6 @@ pub struct Ending {
 
 impl Ending {
     /// The failure of the sink, or the loss of events.
-    ///
-    /// Cause: The disk or the reader of an output is slower than the rows that memtide writes.
-    ///
-    /// To do: Write to a faster disk, or use a longer `--interval`.
     pub fn stop(self) -> Option<OutputStop> {
         let lost = match self.events_lost {
             0 => Ok(()),

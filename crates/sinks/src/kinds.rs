@@ -74,7 +74,7 @@ const fn of_record(kind: OutputKind, run: Add, steps: Add) -> KindRow {
 const KINDS: &[KindRow] = &[
     of_record(
         OutputKind::Json,
-        |it| it.whole(|out| EventText::of_record(out, |record| record.to_json().into_bytes())),
+        |it| it.whole(json_of_run),
         |it| {
             let (kind, _, goals) = it.facts.course();
             it.whole(|out| StepsJson::new(out, kind, goals))
@@ -123,7 +123,7 @@ const KINDS: &[KindRow] = &[
             let text = |suite: &StepsJunit, end: &_| suite.text(end).into_bytes();
             let (kind, _, goals) = it.facts.course();
             let suite = StepsJunit::new(kind, &goals);
-            it.whole(|out| StepsText::new(out, suite, StepsJunit::step, text))
+            it.whole(|out| StepsText::new(out, suite, StepsJunit::step, text).with_exit())
         },
     ),
     of_record(OutputKind::Hgrm, |it| text_of(it, hgrm), NONE),
@@ -134,7 +134,7 @@ const KINDS: &[KindRow] = &[
     ),
     of_record(
         OutputKind::OpenMetrics,
-        |it| it.whole(|out| EventText::of_record(out, OpenMetrics::of_run)),
+        |it| it.whole(|out| EventText::of_record(out, OpenMetrics::of_run).with_exit()),
         |it| {
             let text = |page: &OpenMetrics, _: &_| page.text();
             it.whole(|out| StepsText::new(out, OpenMetrics::default(), OpenMetrics::step, text))
@@ -166,8 +166,6 @@ const FEATURES: &[(bool, OutputKind, &str)] = &[
 ///
 /// # Errors
 /// A sentence that names the feature that is missing.
-///
-/// Cause: The program was built without what an output needs.
 pub fn check_kind(kind: OutputKind, flag: &str) -> Result<(), OutputStop> {
     match FEATURES.iter().find(|(is_built, of, _)| *of == kind && !is_built) {
         None => Ok(()),
@@ -182,8 +180,6 @@ pub fn check_kind(kind: OutputKind, flag: &str) -> Result<(), OutputStop> {
 ///
 /// # Errors
 /// A sentence that names the feature that is missing.
-///
-/// Cause: The program was built without Parquet.
 pub fn check_built(outputs: &Outputs) -> Result<(), OutputStop> {
     for output in outputs.files() {
         check_kind(output.kind, &output.flag())?;
@@ -291,7 +287,7 @@ pub fn open_json(
     let path = if path == "-" { "./-" } else { path };
     let opened = Named { flag: flag.to_owned(), name: flag.to_owned(), path, is_strict: true };
     opened.add(outlets, Place::whole, |out| match steps {
-        None => Box::new(EventText::of_record(out, |record| record.to_json().into_bytes())),
+        None => Box::new(json_of_run(out)),
         Some(kind) => Box::new(StepsJson::new(out, kind, Vec::new())),
     })
 }
@@ -307,14 +303,14 @@ fn job_summary(outputs: &Outputs) -> Option<String> {
 ///
 /// # Errors
 /// A sentence that names both, or the endings that are allowed.
-///
-/// Cause: The name of the file has no ending, and the kind has several formats.
 pub fn check_places(outputs: &Outputs, beside: &[(&str, Option<&str>)]) -> Result<(), OutputStop> {
     for output in outputs.files() {
         let is_file = fs::metadata(&output.place).map_or(true, |there| there.is_file());
         if let Some(endings) = output.missing_endings().filter(|_| is_file) {
             return Err(OutputStop::usage(format!(
-                "--out {output} names no format: give the file a name that ends with {endings}"
+                "{} '{}' names no format: give the file a name that ends with {endings}",
+                output.flag(),
+                output.place
             )));
         }
     }
@@ -329,6 +325,11 @@ pub fn check_places(outputs: &Outputs, beside: &[(&str, Option<&str>)]) -> Resul
     ]);
     places.extend(beside);
     check_distinct(&places, !outputs.is_on_stdout()).map_err(OutputStop::usage)
+}
+
+/// The sink of a run's record as JSON.
+fn json_of_run(out: Place) -> EventText<Place> {
+    EventText::of_record(out, |record| record.to_json().into_bytes()).with_exit()
 }
 
 /// Adds the sink of an output that is one text, made of a run's record.
@@ -422,10 +423,6 @@ fn samples(it: &mut Opening<'_>) -> Result<(), OutputStop> {
 }
 
 /// Adds the sink that appends totals to a table of runs.
-///
-/// Cause: The file is another table, one of another version of memtide, or ends within a row.
-///
-/// To do: Name a new file, and join the tables in the spreadsheet.
 fn summary_rows(
     it: &mut Opening<'_>,
     of: fn(SummaryRows<Place>) -> SummaryRows<Place>,

@@ -13,8 +13,8 @@ mod opening;
 mod sample_outlet;
 mod outlet;
 mod queue;
-mod place;
 mod ending;
+mod place;
 mod sink;
 
 pub use ending::{Ending, OutputStop};

@@ -78,8 +78,8 @@ pub(crate) struct Opening<'a> {
 impl<'a> Opening<'a> {
     /// The destination.
     pub(crate) fn named(&self) -> Named<'a> {
-        let (output, is_strict) = (self.output, !self.output.is_general());
-        Named { flag: output.flag(), name: output.name(), path: &output.place, is_strict }
+        let Self { output, .. } = self;
+        Named { flag: output.flag(), name: output.name(), path: &output.place, is_strict: false }
     }
 
     /// Adds the sink of an output that is written as a whole.
@@ -107,7 +107,7 @@ impl<'a> Opening<'a> {
         sink: impl FnOnce(Place) -> Box<dyn Sink>,
     ) -> Result<(), OutputStop> {
         let named = self.named();
-        let sink = named.sink(open, self.samples.patience(), sink)?;
+        let sink = named.sink(open, self.samples.patience(), self.outlets, sink)?;
         self.samples.add(&named.name, sink);
         Ok(())
     }
@@ -132,7 +132,7 @@ impl Named<'_> {
     ) -> Result<(), OutputStop> {
         let stall_max = is_pipe(Path::new(self.path)).then_some(PIPE_STALL_MAX);
         let patience = StallLimits { stall_max, ..StallLimits::default() };
-        let sink = self.sink(open, &patience, sink)?;
+        let sink = self.sink(open, &patience, outlets, sink)?;
         attach(outlets, &self.name, sink, patience)
     }
 
@@ -142,6 +142,7 @@ impl Named<'_> {
         &self,
         open: fn(&Path) -> io::Result<Place>,
         patience: &StallLimits,
+        outlets: &mut Outlets,
         sink: impl FnOnce(Place) -> Box<dyn Sink>,
     ) -> Result<Box<dyn Sink>, OutputStop> {
         let opened = match self.path {
@@ -151,6 +152,8 @@ impl Named<'_> {
         match opened {
             Ok(place) => Ok(sink(place.counting(&patience.written))),
             Err(error) if !self.is_strict && takes_no_file(&error) => {
+                let name = &self.name;
+                outlets.note(format!("{name} cannot be written: {error}; the others are written"));
                 Ok(Box::new(Unwritable(Some(error))))
             }
             Err(error) => Err(no_file(&self.flag, self.path, &error)),
@@ -165,8 +168,6 @@ fn takes_no_file(error: &io::Error) -> bool {
 }
 
 /// The failure of an output whose file cannot be opened.
-///
-/// Cause: The file cannot be created or opened for writing.
 pub fn no_file(flag: &str, path: &str, error: &io::Error) -> OutputStop {
     OutputStop::usage(format!("{flag} '{path}' cannot be written: {error}; name another file"))
 }
@@ -190,8 +191,6 @@ impl Sink for Unwritable {
 }
 
 /// Adds a sink named by its flag.
-///
-/// Cause: The system starts no more threads for this user or control group.
 pub(crate) fn attach(
     outlets: &mut Outlets,
     flag: &str,

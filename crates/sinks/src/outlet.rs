@@ -38,6 +38,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub struct Outlets {
     all: Vec<Outlet>,
     waits: bool,
+    /// Outputs that cannot be written, each as a sentence for the user before the run.
+    notes: Vec<String>,
 }
 
 /// How long an end waits for a sink.
@@ -57,7 +59,25 @@ impl Outlets {
     /// for a run in virtual time, which can be faster than any disk. They do not wait longer than
     /// 10 s for a sink that takes nothing.
     pub fn waiting() -> Self {
-        Self { all: Vec::new(), waits: true }
+        Self { waits: true, ..Self::default() }
+    }
+
+    /// Adds a sentence about an output that cannot be written, for the user before the run.
+    pub(crate) fn note(&mut self, sentence: String) {
+        self.notes.push(sentence);
+    }
+
+    /// Takes the sentences about outputs that cannot be written, of which the end reports each.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// Takes the sinks that write the exit code of the command, for an end after the others.
+    #[must_use]
+    pub fn split_exit(&mut self) -> Self {
+        let (with_exit, others) = self.all.drain(..).partition(|outlet| outlet.has_exit);
+        self.all = others;
+        Self { all: with_exit, waits: self.waits, notes: Vec::new() }
     }
 
     /// Adds a sink with its name in messages; its end is waited for as long as it takes.
@@ -109,6 +129,19 @@ impl Outlets {
         let deadline = Instant::now() + limit;
         let is_slow = |outlet: &&Outlet| outlet.await_end(deadline) == (false, None);
         self.all.iter().filter(is_slow).map(|outlet| &*outlet.name).collect()
+    }
+
+    /// Takes the sinks that have ended, with their results.
+    pub fn take_ended(&mut self) -> Vec<Ending> {
+        let (ended, others) = self.all.drain(..).partition(Outlet::has_ended);
+        self.all = others;
+        let ended: Vec<Outlet> = ended;
+        ended.into_iter().map(Outlet::join).collect()
+    }
+
+    /// Adds the sinks of `others`.
+    pub fn append(&mut self, others: Self) {
+        self.all.extend(others.all);
     }
 
     /// Lets every sink take its remaining events and end, all at the same time, and waits until all
@@ -217,6 +250,7 @@ impl Lane {
 pub(crate) struct Outlet {
     name: String,
     takes: fn(&Event) -> bool,
+    has_exit: bool,
     pub(crate) lane: Arc<Lane>,
     thread: Option<JoinHandle<io::Result<()>>>,
     closed: OnceLock<Instant>,
@@ -230,7 +264,7 @@ impl Outlet {
         patience: StallLimits,
         waits: bool,
     ) -> io::Result<Self> {
-        let takes = sink.takes();
+        let (takes, has_exit) = (sink.takes(), sink.has_exit());
         let lane = Arc::new(Lane {
             queue: Queue::default(),
             lost: AtomicU64::new(0),
@@ -255,7 +289,7 @@ impl Outlet {
             result
         })?;
         let (name, closed) = (name.to_owned(), OnceLock::new());
-        Ok(Self { name, takes, lane, thread: Some(thread), closed })
+        Ok(Self { name, takes, has_exit, lane, thread: Some(thread), closed })
     }
 
     /// Lets the sink take what waits, and end.
@@ -291,10 +325,6 @@ impl Outlet {
 
     /// Waits for the thread of an outlet, and says how it ended. A thread that is given up stays
     /// where it is.
-    ///
-    /// Cause: The thread of an output ended with a panic, which is a fault of memtide.
-    ///
-    /// To do: Report it with the lines before it on stderr.
     pub(crate) fn join(mut self) -> Ending {
         let result = loop {
             match self.await_end(Instant::now() + STALL_MAX) {
@@ -324,10 +354,6 @@ impl Drop for Outlet {
 }
 
 /// The error of a sink that was given up.
-///
-/// Cause: The reader of a pipe, or a network disk, takes no data any more.
-///
-/// To do: Write to a file on a local disk, or let the reader read on.
 fn stalled(limit: Duration) -> io::Error {
     let limit = Span::from_s_f64(limit.as_secs_f64());
     let message = format!("the disk or reader accepted nothing for {limit}; rows are missing");

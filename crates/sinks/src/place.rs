@@ -7,6 +7,8 @@ mod distinct;
 pub use distinct::check_distinct;
 
 use crate::Document;
+use std::error::Error;
+use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Seek, Write};
 use std::os::fd::AsFd;
@@ -84,8 +86,8 @@ impl Place {
     /// If it cannot be opened a second time.
     pub(crate) fn stdout() -> io::Result<Self> {
         let (path, file) = (PathBuf::new(), Some(stdout_file()?));
-        let (is_new, has_name, begun, appends) = (false, false, true, true);
-        let direct = Direct { path, file, is_new, has_name, begun, appends };
+        let (is_new, has_name, is_stdout, begun, appends) = (false, false, true, true, true);
+        let direct = Direct { path, file, is_new, has_name, is_stdout, begun, appends };
         Ok(Self::of(Way::Direct(direct)))
     }
 
@@ -144,6 +146,38 @@ enum Way {
     Direct(Direct),
 }
 
+impl Way {
+    /// The error of a write. One into stdout whose reader has left is marked, because it is no
+    /// failure.
+    fn marked(&self, error: io::Error) -> io::Error {
+        match self {
+            Self::Direct(Direct { is_stdout: true, .. })
+                if error.kind() == ErrorKind::BrokenPipe =>
+            {
+                io::Error::new(ErrorKind::BrokenPipe, ReaderLeft)
+            }
+            _ => error,
+        }
+    }
+}
+
+/// The reader of stdout has left.
+#[derive(Debug)]
+struct ReaderLeft;
+
+impl fmt::Display for ReaderLeft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the reader of stdout has left")
+    }
+}
+
+impl Error for ReaderLeft {}
+
+/// True if a write into stdout failed because its reader has left.
+pub(crate) fn is_of_stdout(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<ReaderLeft>())
+}
+
 impl Target {
     /// The file to which bytes go, opened if necessary.
     fn begin(&mut self) -> io::Result<&mut File> {
@@ -157,7 +191,8 @@ impl Target {
 impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // A pipe takes a long text piece by piece, so that progress within it is seen.
-        let written = self.begin()?.write(&bytes[..bytes.len().min(PIECE_BYTES)])?;
+        let written = self.begin()?.write(&bytes[..bytes.len().min(PIECE_BYTES)]);
+        let written = written.map_err(|error| self.way.marked(error))?;
         self.written.fetch_add(1, Ordering::Relaxed);
         Ok(written)
     }
@@ -265,6 +300,8 @@ struct Direct {
     is_new: bool,
     /// True if the file has a name in a folder. One passed as `/dev/fd/3` may have none.
     has_name: bool,
+    /// True if it is the pipe or device to which stdout leads.
+    is_stdout: bool,
     begun: bool,
     /// True if what is there stays.
     appends: bool,
@@ -287,14 +324,11 @@ impl Direct {
             },
         };
         let has_name = file.as_ref().is_some_and(has_name);
-        Ok(Self { file, path: path.to_owned(), is_new, has_name, begun: false, appends: false })
+        let (path, is_stdout) = (path.to_owned(), leads_to_stdout(path));
+        Ok(Self { path, file, is_new, has_name, is_stdout, begun: false, appends: false })
     }
 
     /// Fails if the file was removed from its folder, so that later output would be lost.
-    ///
-    /// Cause: Another program removed the file, or its folder, while memtide wrote it.
-    ///
-    /// To do: Keep what removes it, such as a clean-up of old files, away from the place.
     fn check_name(&self) -> io::Result<()> {
         match &self.file {
             Some(file) if self.has_name && !has_name(file) => {
@@ -349,6 +383,17 @@ pub(crate) fn is_pipe(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo())
 }
 
+/// True if `path` names the pipe or device to which stdout leads.
+fn leads_to_stdout(path: &Path) -> bool {
+    let stdout = stdout_file().and_then(|out| out.metadata());
+    match (fs::metadata(path), stdout) {
+        (Ok(there), Ok(out)) => {
+            !there.is_file() && (there.dev(), there.ino()) == (out.dev(), out.ino())
+        }
+        _ => false,
+    }
+}
+
 /// A second handle on the program's stdout.
 fn stdout_file() -> io::Result<File> {
     io::stdout().as_fd().try_clone_to_owned().map(File::from)
@@ -360,10 +405,6 @@ fn has_name(file: &File) -> bool {
 }
 
 /// The path to which links lead from `path`; its target does not exist.
-///
-/// Cause: The path is a chain of symbolic links that does not end.
-///
-/// To do: Name another file.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {

@@ -16,6 +16,12 @@ pub trait Sink: Send {
         |_| true
     }
 
+    /// True if the output contains the exit code of the command. It then ends after the outputs
+    /// whose failures that code counts.
+    fn has_exit(&self) -> bool {
+        false
+    }
+
     /// Sets the meaning of the numbers in samples, before the first one.
     fn set_origin(&mut self, _origin: &SampleOrigin) {}
 

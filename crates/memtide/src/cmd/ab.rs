@@ -21,7 +21,7 @@ use memtide_scenario::{Output, OutputKind, Outputs, Settings};
 #[cfg(feature = "cluster")]
 use memtide_session::cluster::MasterWorld;
 use memtide_session::console::{columns, complain, show_part};
-use memtide_session::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE, caught, unwritable};
+use memtide_session::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE, caught};
 use memtide_session::outlets::close;
 use memtide_session::placement::{check_undivided, variable};
 use memtide_session::world::HostWorld;
@@ -29,8 +29,9 @@ use memtide_session::{
     Came, Ended, Front, FrontProfile, InStep, Opened, Session, Task, WatchedRuns, check_whole,
 };
 use memtide_session::{FloorMode, Floors};
-use memtide_sinks::{Outlets, check_places};
+use memtide_sinks::{Outlets, OutputStop, check_places};
 use std::cell::RefCell;
+use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -44,8 +45,6 @@ pub(super) const CANNOT_BEGIN: [u8; 2] = [USAGE, UNREACHABLE];
 const ARMS: [char; 2] = ['A', 'B'];
 
 /// The smallest difference that is looked for.
-///
-/// Cause: The asked difference is out of range.
 pub(super) fn difference(matches: &ArgMatches) -> Result<f64, Stop> {
     let difference = *matches.get_one::<f64>("difference").expect("it has a default");
     match DIFFERENCES.contains(&difference) {
@@ -82,25 +81,25 @@ pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
     let trial = Trial::new(arms.each_ref().map(Arm::words), difference, &names, &rules.all);
     let at_most = *matches.get_one::<Span>("at-most").expect("it has a default");
     let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED)))?;
-    let shows = !settings.outputs.is_on_stdout();
+    let shown = Shown::new(&settings.outputs);
     let random = Random::new(settings.scenario.seed);
     let scenario = &arms[0].settings.scenario;
     let seed = scenario.gap_seed.unwrap_or(scenario.seed);
     let watched = WatchedRuns::open(&settings, &stop)?.map(Arc::new);
     let (first, arm, has_run) = (0, 0, false);
     let mut running =
-        Running { arms, trial, shows, stop, random, first, arm, has_run, seed, watched };
+        Running { arms, trial, shown, stop, random, first, arm, has_run, seed, watched };
     let code = running.pairs(at_most);
     running.trial.judge(&rules.all);
     running.end();
-    let trial = &running.trial;
+    let Running { trial, shown, has_run, .. } = &mut running;
     let code = if code == 0 && !trial.has_passed(rules.strict) { FAILED } else { code };
     // Why there is no pair was said already. A trial that cannot begin leaves older files alone.
-    if !running.has_run && CANNOT_BEGIN.contains(&code) {
+    if !*has_run && CANNOT_BEGIN.contains(&code) {
         return Ok(code);
     }
-    let shows = shows && !trial.pairs.is_empty();
-    Ok(publish(&settings.outputs, shows, code, |kind| match kind {
+    let shown = (!trial.pairs.is_empty()).then_some(shown);
+    Ok(publish(&settings.outputs, shown, code, |kind| match kind {
         None => trial_text(trial, columns()),
         Some(OutputKind::Json) => trial.to_json(),
         #[cfg(feature = "html")]
@@ -110,10 +109,6 @@ pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
 }
 
 /// Refuses what belongs to a single run.
-///
-/// Cause: The field is about a single run, and a trial has many.
-///
-/// To do: Leave it out, or use `memtide run`.
 fn check(settings: &Settings) -> Result<(), Stop> {
     let Settings { scenario, outputs, placement, .. } = settings;
     check_undivided("ab", placement.shard, &variable)?;
@@ -157,11 +152,6 @@ struct Arm {
 }
 
 /// The set-up with this letter.
-///
-/// Cause: A field of `--a` or `--b` does not exist, has no value, or is about outputs.
-///
-/// To do: Write fields as NAME=VALUE, with the names that `memtide run --help-all` shows, and give
-/// outputs once, outside of `--a` and `--b`.
 fn arm(matches: &ArgMatches, common: &Settings, letter: char) -> Result<Arm, Stop> {
     let flag = letter.to_ascii_lowercase().to_string();
     let words = matches.get_many::<String>(&flag).into_iter().flatten();
@@ -209,8 +199,6 @@ impl Arm {
 }
 
 /// Lets a shell carry out the command of `flag`, until `stop` is raised.
-///
-/// Cause: The command of `--a-before`, `--b-before` or `--between` could not be started, or failed.
 pub(super) fn carry_out(flag: &str, command: &str, stop: &StopFlag) -> Result<(), Stop> {
     let why = match shell::carry_out(command, stop) {
         Ok(Some(status)) if status.success() => return Ok(()),
@@ -263,8 +251,8 @@ pub(super) fn run_once(
 struct Running {
     arms: [Arm; 2],
     trial: Trial,
-    /// True if the trial is shown on stdout.
-    shows: bool,
+    /// The trial on stdout.
+    shown: Shown,
     stop: StopFlag,
     random: Random,
     /// The arm that ran first in the last pair.
@@ -367,14 +355,9 @@ impl Running {
         Ok(again_ns)
     }
 
-    /// Shows a part of the trial on stdout. A reader that has gone away is no reason to end.
+    /// Shows a part of the trial on stdout. A stdout that fails is no reason to end.
     fn tell(&mut self, text: &str) {
-        let shown = match &self.watched {
-            _ if !self.shows => return,
-            Some(watched) => watched.show_part(text),
-            None => show_part(text),
-        };
-        self.shows = shown.is_ok();
+        self.shown.show(self.watched.as_deref(), text);
     }
 
     /// Ends what shows the trial, which a browser then has as a whole.
@@ -404,17 +387,40 @@ const fn first_arm(pairs: usize, bits: u64, last: usize) -> usize {
     if pairs.is_multiple_of(2) { (bits & 1) as usize } else { 1 - last }
 }
 
+/// The stdout of a command of many runs. It takes nothing more after its first failure.
+pub(super) struct Shown {
+    is_wanted: bool,
+    result: io::Result<()>,
+}
+
+impl Shown {
+    /// The stdout of a command with these outputs, one of which may go there instead.
+    pub(super) fn new(outputs: &Outputs) -> Self {
+        Self { is_wanted: !outputs.is_on_stdout(), result: Ok(()) }
+    }
+
+    /// Shows a part of the result, after the terminal's screen if that shows the runs.
+    pub(super) fn show(&mut self, watched: Option<&WatchedRuns>, text: &str) {
+        if self.is_wanted && self.result.is_ok() {
+            self.result =
+                watched.map_or_else(|| show_part(text), |watched| watched.show_part(text));
+        }
+    }
+}
+
 /// Shows the result of many runs and writes its outputs; returns the exit code. `text` is that of
 /// an output of each kind, and none that of stdout.
 pub(super) fn publish(
     outputs: &Outputs,
-    shows: bool,
+    shown: Option<&mut Shown>,
     code: u8,
     text: impl Fn(Option<OutputKind>) -> String,
 ) -> u8 {
-    let mut trouble = Vec::new();
-    if shows && let Err(error) = show_part(&format!("\n{}", text(None))) {
-        trouble.push(unwritable("stdout", &error));
+    let mut trouble: Vec<Stop> = Vec::new();
+    if let Some(shown) = shown {
+        shown.show(None, &format!("\n{}", text(None)));
+        let result = std::mem::replace(&mut shown.result, Ok(()));
+        trouble.extend(OutputStop::of("stdout", result).map(Stop::from));
     }
     let mut outlets = Outlets::default();
     trouble.extend(open_texts(&mut outlets, outputs, |kind| text(Some(kind))));

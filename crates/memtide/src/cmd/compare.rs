@@ -16,8 +16,6 @@ use memtide_session::console::columns;
 use memtide_session::exit::{FAILED, Stop};
 
 /// Compares the records on the command line with the first of them, or two groups of records.
-///
-/// Cause: No record follows `--`, because a pattern matched no file; or the flag is of groups.
 pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {
     let outputs = outputs(matches)?;
     check_kinds(&outputs)?;
@@ -26,6 +24,12 @@ pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {
     let (paths, others) = (named("record"), named("others"));
     if others.is_empty() && std::env::args_os().any(|word| word == "--") {
         return Err(Stop::usage("no record follows --; name those of group B"));
+    }
+    if let Some(flag) = others.iter().find(|word| word.starts_with('-')) {
+        return Err(Stop::usage(format!(
+            "'{flag}' follows --, where all words are records of group B; write flags before --, \
+             and a file of this name as './{flag}'"
+        )));
     }
     let rules = Rules::of(matches);
     let all = |paths: &[&String]| -> Result<Vec<_>, Stop> {
@@ -51,10 +55,6 @@ pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {
 }
 
 /// Compares two groups of records; returns the exit code.
-///
-/// Cause: Groups have no page, `--difference` is out of range, or a run was named twice.
-///
-/// To do: Name each run once: the scatter of a group is that of its runs.
 fn by_groups(
     matches: &ArgMatches,
     groups: &[Vec<(String, Record)>; 2],
@@ -80,6 +80,7 @@ fn by_groups(
     let is_written = write_all(
         outputs,
         || groups_text(&compared, columns()),
+        None,
         |outlets| {
             Ok(open_texts(outlets, outputs, |kind| match kind {
                 OutputKind::Json => compared.to_json(),
@@ -91,10 +92,6 @@ fn by_groups(
 }
 
 /// Refuses more records than a table has columns for.
-///
-/// Cause: One record was named, or more than a table has columns.
-///
-/// To do: Name two or more, name fewer, or write `--` between two groups of records.
 fn check_number(count: usize) -> Result<(), Stop> {
     match count {
         ..2 => Err(Stop::usage("one record cannot be compared; name a second RECORD")),
@@ -107,10 +104,6 @@ fn check_number(count: usize) -> Result<(), Stop> {
 }
 
 /// Refuses outputs that show a single run.
-///
-/// Cause: The output shows one run, and a comparison is of several.
-///
-/// To do: Use `memtide report RECORD --out …` for each record.
 fn check_kinds(outputs: &Outputs) -> Result<(), Stop> {
     let is_other = |output: &&Output| {
         !matches!(output.kind, OutputKind::Json | OutputKind::Md | OutputKind::Html)
@@ -126,10 +119,6 @@ fn check_kinds(outputs: &Outputs) -> Result<(), Stop> {
 }
 
 /// Reads a record, or all of those that `run --repeat` wrote to one file.
-///
-/// Cause: The file holds the steps of a search or scan, which are many runs.
-///
-/// To do: Repeat one rate with `memtide run --json`, and compare that.
 fn records(path: &str) -> Result<Vec<(String, Record)>, Stop> {
     let each = read(path)?.into_iter().map(|(name, found)| match found {
         Found::Run(record) => Ok((name, *record)),
@@ -149,7 +138,7 @@ fn publish(
     strict: bool,
 ) -> Result<u8, Stop> {
     let text = || comparison_text(comparison, records, columns());
-    let is_written = write_all(outputs, text, |outlets| {
+    let is_written = write_all(outputs, text, None, |outlets| {
         Ok(open_texts(outlets, outputs, |kind| match kind {
             OutputKind::Json => comparison.to_json(),
             #[cfg(feature = "html")]

@@ -8,7 +8,7 @@ use memtide_report::text_for;
 use memtide_scenario::{Layer, Origin, OutputKind, Outputs, Settings, field};
 use memtide_session::console::{complain, show};
 use memtide_session::exit::{FAILED, Stop, UNBELIEVABLE, UNREACHABLE, unwritable};
-use memtide_session::outlets::close;
+use memtide_session::outlets::{close, with_failed_output};
 use memtide_sinks::{
     Outlets, OutputFacts, OutputSubject, Samples, check_built, check_places, open_all, open_text,
 };
@@ -43,10 +43,6 @@ pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
 }
 
 /// Refuses a number that was meant for another flag.
-///
-/// Cause: A number stands where a record is expected.
-///
-/// To do: Name a file or folder that `memtide run --json` wrote.
 fn check_word(word: &str) -> Result<(), Stop> {
     if word.parse::<u32>().is_ok() && !Path::new(word).exists() {
         return Err(Stop::usage(format!(
@@ -59,10 +55,6 @@ fn check_word(word: &str) -> Result<(), Stop> {
 
 /// The files that a word of the command line names: the file itself, every `*.json` in a folder, or
 /// all matches of a pattern such as `'records/*.json'`; sorted, without the file that is written.
-///
-/// Cause: The folder cannot be read, or has no records.
-///
-/// To do: Name a folder with files that `memtide run --json` wrote.
 pub(super) fn files(word: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
     let path = Path::new(word);
     #[cfg(feature = "globs")]
@@ -95,10 +87,6 @@ pub(super) fn files(word: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop
 
 /// The files that a pattern matches, if the shell does not expand it or the command line would
 /// become too long.
-///
-/// Cause: The pattern matches nothing, or is none.
-///
-/// To do: Name files that `memtide run --json` wrote.
 #[cfg(feature = "globs")]
 fn matching(pattern: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
     let found = glob::glob(pattern).map_err(|error| {
@@ -113,13 +101,8 @@ fn matching(pattern: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
 }
 
 /// Reads a record from a file.
-///
-/// Cause: The file does not exist, cannot be read or is not a record.
-///
-/// To do: Name files that `memtide run --json` wrote.
 fn read(path: &str) -> Result<Record, Stop> {
-    let text = read_text(path)
-        .map_err(|error| Stop::usage(format!("record '{path}' cannot be read: {error}")))?;
+    let text = read_text(path).map_err(|error| unreadable(path, &error))?;
     Record::from_json(&text).map_err(|why| {
         Stop::usage(format!(
             "record '{path}': {why}; name files that memtide run --json wrote without --repeat, \
@@ -128,12 +111,20 @@ fn read(path: &str) -> Result<Record, Stop> {
     })
 }
 
+/// The failure of a record that cannot be read. A word that begins with `-` reaches this point only
+/// after `--`, where flags are taken for files.
+pub(super) fn unreadable(path: &str, error: &io::Error) -> Stop {
+    let is_flag = path.starts_with('-') && error.kind() == io::ErrorKind::NotFound;
+    Stop::usage(match is_flag {
+        true => {
+            format!("'{path}' follows --, where each word is a file; write flags before the --")
+        }
+        false => format!("record '{path}' cannot be read: {error}"),
+    })
+}
+
 /// Reads a file of bounded length: a wrong name may lead to an endless device. A file that does not
 /// begin like a record is not read to its end.
-///
-/// Cause: The file is no record, or too long for one.
-///
-/// To do: Name files that `memtide run --json` wrote.
 pub(super) fn read_text(path: &str) -> io::Result<String> {
     let mut file = BufReader::new(File::open(path)?).take(RECORD_BYTES_MAX + 1);
     if !file.fill_buf()?.trim_ascii_start().starts_with(b"{") {
@@ -148,8 +139,6 @@ pub(super) fn read_text(path: &str) -> io::Result<String> {
 }
 
 /// The outputs of a command that makes them from records.
-///
-/// Cause: An output is wrong, goes where another one goes, or needs more than a record.
 pub(super) fn outputs(matches: &ArgMatches) -> Result<Outputs, Stop> {
     let json = matches.try_get_one::<String>("json").ok().flatten().cloned();
     let mut settings =
@@ -189,10 +178,11 @@ pub(super) fn add_of_record(outlets: &mut Outlets, outputs: &Outputs) -> Vec<Sto
 
 /// Prints `text`, unless an output goes to stdout, and writes the outputs that `add` opens; one
 /// that fails does not affect the others. True if none failed. `add` returns those that cannot be
-/// opened.
+/// opened. A `new` result that it opened outputs for has an exit code that counts their failures.
 pub(super) fn write_all(
     outputs: &Outputs,
     text: impl FnOnce() -> String,
+    new: Option<Event>,
     add: impl FnOnce(&mut Outlets) -> Result<Vec<Stop>, Stop>,
 ) -> Result<bool, Stop> {
     let mut trouble = Vec::new();
@@ -203,7 +193,13 @@ pub(super) fn write_all(
     }
     let mut outlets = Outlets::default();
     trouble.extend(add(&mut outlets)?);
+    let with_exit = outlets.split_exit();
+    new.iter().for_each(|event| outlets.on(event));
     trouble.extend(close(outlets));
+    let is_failed = !trouble.is_empty();
+    let last = new.map(|event| if is_failed { with_failed_output(event) } else { event });
+    last.iter().for_each(|event| with_exit.on(event));
+    trouble.extend(close(with_exit));
     trouble.iter().for_each(|stop| complain(&stop.message));
     Ok(trouble.is_empty())
 }
@@ -223,11 +219,8 @@ pub(super) fn open_texts(
 /// Writes the result to every output; returns the exit code.
 fn publish(record: &Record, outputs: &Outputs, allowed: u32) -> Result<u8, Stop> {
     let text = || text_for(record, &text_options(outputs));
-    let is_written = write_all(outputs, text, |outlets| {
-        let failed = add_of_record(outlets, outputs);
-        outlets.on(&Event::Done(Box::new(record.clone())));
-        Ok(failed)
-    })?;
+    let new = Some(Event::Done(Box::new(record.clone())));
+    let is_written = write_all(outputs, text, new, |outlets| Ok(add_of_record(outlets, outputs)))?;
     // Shares of one run, whose own exit codes say nothing of their figures.
     let is_strict = record.alignment.is_some() && record.is_strict();
     let is_met = |goal: &GoalRecord| match goal.result {

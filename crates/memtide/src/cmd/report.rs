@@ -1,7 +1,7 @@
 //! `memtide report`: the report and the outputs of an existing result: a record, the runs of
 //! `--repeat`, or the steps of a search or scan. It measures and judges nothing.
 
-use super::merge::{add_of_record, open_texts, outputs, read_text, write_all};
+use super::merge::{add_of_record, open_texts, outputs, read_text, unreadable, write_all};
 use crate::output::text_options;
 use clap::ArgMatches;
 use memtide_merge::check_histograms;
@@ -32,8 +32,6 @@ enum Contents {
 }
 
 /// Prints the report of each result, and writes the outputs of a single one.
-///
-/// Cause: Outputs were asked for of several records.
 pub(crate) fn report(matches: &ArgMatches) -> Result<u8, Stop> {
     let outputs = outputs(matches)?;
     if let Some(folder) = matches.get_one::<PathBuf>("from-spool") {
@@ -63,10 +61,6 @@ pub(crate) fn report(matches: &ArgMatches) -> Result<u8, Stop> {
 }
 
 /// Delivers the points of a spool.
-///
-/// Cause: The flag is used with other outputs, or the program was built without InfluxDB.
-///
-/// To do: Name the database alone, with a program that has the feature influx.
 fn deliver(folder: &Path, outputs: &Outputs) -> Result<u8, Stop> {
     let files = outputs.files();
     let [output] = files.as_slice() else {
@@ -100,13 +94,8 @@ pub(super) fn read(path: &str) -> Result<Vec<(String, Found)>, Stop> {
 }
 
 /// Reads a file.
-///
-/// Cause: The file does not exist, cannot be read or is no result.
-///
-/// To do: Name a file that `memtide run --json` or `memtide search --json` wrote.
 fn contents(path: &str) -> Result<Contents, Stop> {
-    let text = read_text(path)
-        .map_err(|error| Stop::usage(format!("record '{path}' cannot be read: {error}")))?;
+    let text = read_text(path).map_err(|error| unreadable(path, &error))?;
     let head = &text.as_bytes()[..text.len().min(200)];
     let is = |name: &[u8]| head.windows(name.len()).any(|word| word == name);
     let found = if is(b"memtide.steps") {
@@ -131,8 +120,6 @@ fn contents(path: &str) -> Result<Contents, Stop> {
 }
 
 /// Checks that the figures of a record do not contradict each other.
-///
-/// Cause: The file was edited, or is not as memtide wrote it.
 fn is_consistent(record: &Record) -> Result<(), String> {
     let checked = record.check_conservation().and_then(|()| check_histograms(record));
     let checked = checked.and_then(|()| record.check_rate());
@@ -147,6 +134,7 @@ fn publish(found: &Found, outputs: &Outputs) -> Result<u8, Stop> {
     let is_written = write_all(
         outputs,
         || text(found, outputs),
+        None,
         |outlets| match found {
             Found::Run(record) => {
                 let failed = add_of_record(outlets, outputs);
@@ -173,10 +161,6 @@ fn publish(found: &Found, outputs: &Outputs) -> Result<u8, Stop> {
 }
 
 /// Prints the medians of runs of one scenario and writes their outputs; returns the exit code.
-///
-/// Cause: The output is of one run, and the file holds those of `--repeat`.
-///
-/// To do: Use `--out json=FILE` or `--out md=FILE`, or name a record of one run.
 fn publish_repeats(repeats: &Repeats, outputs: &Outputs) -> Result<u8, Stop> {
     let is_other = |kind| !matches!(kind, OutputKind::Json | OutputKind::Md);
     if let Some(flag) = of_one_run(outputs, is_other) {
@@ -188,6 +172,7 @@ fn publish_repeats(repeats: &Repeats, outputs: &Outputs) -> Result<u8, Stop> {
     let is_written = write_all(
         outputs,
         || repeats_text(repeats, columns().filter(|_| !outputs.full)),
+        None,
         |outlets| {
             Ok(open_texts(outlets, outputs, |kind| match kind {
                 OutputKind::Json => repeats.to_json(),
@@ -206,10 +191,6 @@ fn of_one_run(outputs: &Outputs, is_of_run: impl Fn(OutputKind) -> bool) -> Opti
 }
 
 /// Refuses outputs that show a single run.
-///
-/// Cause: The file holds the steps of a search or scan, and the output is of one run.
-///
-/// To do: Repeat one rate with `memtide run`.
 fn check_steps(outputs: &Outputs) -> Result<(), Stop> {
     use OutputKind::{Hgrm, Hlog, Influx, Intervals};
     match of_one_run(outputs, |kind| matches!(kind, Hgrm | Hlog | Influx | Intervals)) {

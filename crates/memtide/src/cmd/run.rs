@@ -26,8 +26,6 @@ use memtide_sinks::{OutputSubject, Sink, check_places};
 use std::io;
 
 /// Runs a scenario once, or only fills its servers.
-///
-/// Cause: No server is named, and the embedded server would lose its items at once.
 pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     let mut settings = match load_only {
         true => flags::settings(matches),
@@ -64,8 +62,6 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
 }
 
 /// Refuses a share whose figures would be lost, or that shares nothing with the others.
-///
-/// Cause: A share has no `--json` or no `--server`, or the shares of a fill have a common start.
 fn check_share(settings: &Settings, load_only: bool) -> Result<(), Stop> {
     let Settings { scenario, outputs, placement, .. } = settings;
     let waits = placement.start_at.is_some() || placement.barrier.is_some();

@@ -36,14 +36,16 @@ pub struct StepsJunit {
     is_strict: bool,
     /// True if a step of a scan is in doubt, which then has no answer that could be.
     is_doubted: bool,
+    /// True if a value was wrong in a step.
+    has_wrong: bool,
 }
 
 impl StepsJunit {
     /// An empty file for steps of `kind` that are judged by these goals.
     pub fn new(kind: CourseKind, goals: &[String]) -> Self {
         let rows = StepsRows::new(kind, goals);
-        let (is_simulated, is_strict, is_doubted) = (false, false, false);
-        Self { kind, suites: Vec::new(), rows, is_simulated, is_strict, is_doubted }
+        let (is_simulated, is_strict, is_doubted, has_wrong) = (false, false, false, false);
+        Self { kind, suites: Vec::new(), rows, is_simulated, is_strict, is_doubted, has_wrong }
     }
 
     /// Adds a step. A search goes beyond the rates that meet its goals to find their limit, so a
@@ -53,6 +55,7 @@ impl StepsJunit {
         self.is_simulated = is_simulated(&step.record);
         self.is_strict = step.record.is_strict();
         self.is_doubted |= self.kind == CourseKind::Scan && step.doubt().is_some();
+        self.has_wrong |= step.record.phases.verification().wrong() > 0;
         self.rows.step(step);
         let (word, number) = (self.word(), step.number);
         let name = format!("memtide: {word}step {number} at {per_s:.0}{}", unit.per_s());
@@ -108,7 +111,10 @@ impl StepsJunit {
             }
             (None, _) if has_none => Fate::Failed("missed", result),
             (None, _) if !conclusion.lost.is_empty() => Fate::Failed("lost", lost),
-            (None, _) => Fate::Failed("wrong values", "a value was wrong".to_owned()),
+            (None, _) if self.has_wrong => {
+                Fate::Failed("wrong values", "a value was wrong".to_owned())
+            }
+            (None, _) => Fate::Failed("output", "an output could not be written".to_owned()),
         }
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! Rows of the table only.
 
-use super::parse::{chart_path, given, output_path, parsed, span, tag_words, untrimmed};
+use super::parse::{
+    chart_path, given, output_path, parsed, samples_path, span, tag_words, untrimmed,
+};
 use super::{AgentRule, Field, Section, member};
 use crate::scenario::{parse_outputs, parse_switch, parse_tags, parse_web};
 
@@ -13,9 +15,10 @@ pub(super) const FIELDS: &[Field] = &[
     Field {
         name: "json",
         value: Some("FILE"),
-        help: "Write the record as JSON; - for stdout",
-        long: "The full result in the format `memtide.record/2`: see docs/record.md and \
-               docs/record.schema.json. `-` writes it to stdout in place of the report. memtide \
+        help: "Write the result as JSON; - for stdout",
+        long: "The full result: `memtide.record/2` of a run (docs/record.md), `memtide.steps/1` of \
+               a search or scan (docs/search.md), `memtide.ab/1` of `ab`, `memtide.repeats/1` of \
+               `--repeat`. `-` writes it to stdout in place of the report. memtide \
                replaces an existing file only when the new record is complete, and keeps the \
                file's mode. It writes to pipes and devices directly.",
         member: member!(outputs.json, output_path, given),
@@ -45,7 +48,7 @@ pub(super) const FIELDS: &[Field] = &[
                when the run has ended. Rows that come faster than the disk takes them are lost and \
                counted in a warning. If the reader of a pipe accepts nothing for 2s, memtide stops \
                writing. `-` writes to stdout.",
-        member: member!(outputs.samples, output_path, given),
+        member: member!(outputs.samples, samples_path, given),
         ..OUTPUT
     },
     Field {

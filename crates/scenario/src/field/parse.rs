@@ -3,7 +3,7 @@
 //! Each error names the given word and what is allowed, but not the field: the caller, which knows
 //! the origin, adds it.
 
-use crate::scenario::{Secret, Tags, fraction_word};
+use crate::scenario::{OutputKind, Secret, Tags, fraction_word, plain_place};
 use memtide_base::{ItemFlags, Span, units};
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -74,7 +74,13 @@ pub(super) fn bits(word: &str) -> Result<u64, String> {
 pub(super) fn output_path(word: &str) -> Result<Option<String>, String> {
     let allowed = !word.is_empty() && !word.contains('\0');
     let why = || format!("{word:?} is not a file's path, nor - for stdout");
-    allowed.then(|| Some(word.to_owned())).ok_or_else(why)
+    allowed.then(|| Some(plain_place(word).to_owned())).ok_or_else(why)
+}
+
+/// Parses the destination of samples, whose extension is one of their formats.
+pub(super) fn samples_path(word: &str) -> Result<Option<String>, String> {
+    OutputKind::Samples.check_ending(word)?;
+    output_path(word)
 }
 
 /// Largest length of a server command, in bytes.
@@ -204,10 +210,8 @@ pub(super) fn expiry<T: FromStr>(word: &str) -> Result<T, String> {
 
 /// Parses the path of a chart.
 pub(super) fn chart_path(word: &str) -> Result<Option<String>, String> {
-    match word.ends_with(".svg") || word.ends_with(".png") {
-        true => output_path(word),
-        false => Err(format!("'{word}' must end with .svg or .png")),
-    }
+    OutputKind::Plot.check_ending(word)?;
+    output_path(word)
 }
 
 /// Formats tags as words.

@@ -6,6 +6,7 @@ mod output;
 mod watching;
 
 pub use influx::{InfluxNames, InfluxPlace, InfluxVersion, RUN_TAG};
+pub(crate) use output::plain_place;
 pub use output::{Output, OutputKind, RowForm, RowText};
 pub(crate) use watching::parse_web;
 pub use watching::{ProgressForm, WebPlace};
@@ -269,7 +270,7 @@ impl Settings {
 
     /// Checks that one process sees all figures that are to be narrow.
     ///
-    /// Cause: The figures of several loads are to end one window.
+    /// The figures of several loads are to end one window.
     fn check_precision(&self, problems: &mut Problems) {
         if self.placement.is_divided() {
             problems.say(

@@ -87,8 +87,6 @@ impl World for MasterWorld {
 }
 
 /// Refuses settings that agents cannot carry out.
-///
-/// Cause: An output or a server that only one process can have.
 fn check(settings: &Settings) -> Result<(), Stop> {
     let Settings { scenario, outputs, placement, .. } = settings;
     let problem = if scenario.servers.is_empty() {

@@ -62,6 +62,10 @@ impl<D: Document> Sink for StepsJson<D> {
     fn takes(&self) -> fn(&Event) -> bool {
         |event| matches!(event, Event::StepDone(_) | Event::StepsDone(_))
     }
+
+    fn has_exit(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -94,6 +94,11 @@ impl<W: Write + Send> Sink for SummaryRows<W> {
     fn takes(&self) -> fn(&Event) -> bool {
         |event| matches!(event, Event::Done(_) | Event::StepDone(_))
     }
+
+    /// The exit code of a step is its own.
+    fn has_exit(&self) -> bool {
+        !self.of_steps
+    }
 }
 
 /// The row of a load, with the word that tells it apart from another load of the same run.

@@ -10,6 +10,7 @@ use std::io;
 pub(super) struct EventText<D> {
     out: Option<D>,
     text: TextOf,
+    has_exit: bool,
 }
 
 /// The text that an event calls for, if it does.
@@ -22,7 +23,12 @@ impl<D: Document> EventText<D> {
             Event::Done(record) => Some(text(record)),
             _ => None,
         };
-        Self { out: Some(out), text: Box::new(text) }
+        Self { out: Some(out), text: Box::new(text), has_exit: false }
+    }
+
+    /// This sink, whose text contains the exit code.
+    pub(super) fn with_exit(self) -> Self {
+        Self { has_exit: true, ..self }
     }
 
     /// Writes the wrong values of a run to `out`, a line each; nothing if there were none.
@@ -31,7 +37,7 @@ impl<D: Document> EventText<D> {
             Event::WrongValues(found) => Some(details(found).into_bytes()),
             _ => None,
         };
-        Self { out: Some(out), text: Box::new(text) }
+        Self { out: Some(out), text: Box::new(text), has_exit: false }
     }
 }
 
@@ -45,6 +51,10 @@ impl<D: Document> Sink for EventText<D> {
 
     fn takes(&self) -> fn(&Event) -> bool {
         |event| matches!(event, Event::Done(_) | Event::WrongValues(_))
+    }
+
+    fn has_exit(&self) -> bool {
+        self.has_exit
     }
 }
 
@@ -91,6 +101,7 @@ pub(super) struct StepsText<D, P> {
     step: fn(&mut P, &Step),
     text: fn(&P, &Conclusion) -> Vec<u8>,
     has_begun: bool,
+    has_exit: bool,
 }
 
 impl<D: Document, P> StepsText<D, P> {
@@ -101,7 +112,13 @@ impl<D: Document, P> StepsText<D, P> {
         step: fn(&mut P, &Step),
         text: fn(&P, &Conclusion) -> Vec<u8>,
     ) -> Self {
-        Self { out: Some(out), page, step, text, has_begun: false }
+        Self { out: Some(out), page, step, text, has_begun: false, has_exit: false }
+    }
+
+    /// This sink, whose text depends on the exit code.
+    #[cfg(feature = "junit")]
+    pub(super) fn with_exit(self) -> Self {
+        Self { has_exit: true, ..self }
     }
 }
 
@@ -122,6 +139,10 @@ impl<D: Document, P: Send> Sink for StepsText<D, P> {
 
     fn takes(&self) -> fn(&Event) -> bool {
         |event| matches!(event, Event::StepDone(_) | Event::StepsDone(_))
+    }
+
+    fn has_exit(&self) -> bool {
+        self.has_exit
     }
 }
 

@@ -1,7 +1,7 @@
 //! `memtide run --repeat N`: the same run again and again, each over connections of its own or in a
 //! process of its own, and the median of all.
 
-use crate::cmd::ab::{CANNOT_BEGIN, carry_out, publish, run_once, try_places};
+use crate::cmd::ab::{CANNOT_BEGIN, Shown, carry_out, publish, run_once, try_places};
 use crate::flags;
 use clap::ArgMatches;
 use memtide_base::rng::mix;
@@ -10,7 +10,7 @@ use memtide_record::compare::{Named, Repeats};
 use memtide_report::{repeat_line, repeats_markdown, repeats_text};
 use memtide_scenario::{Goal, Output, OutputKind, ProgressForm, Settings};
 use memtide_session::FloorMode;
-use memtide_session::console::{columns, complain, show_part};
+use memtide_session::console::{columns, complain};
 use memtide_session::exit::{FAILED, INTERRUPTED, Stop, caught};
 use memtide_session::fresh;
 use memtide_session::placement::{check_undivided, variable};
@@ -37,7 +37,7 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
     let watched = WatchedRuns::open(settings, &stop)?.map(Arc::new);
     let names = names(settings);
     let mut repeats = Repeats::new(asked);
-    let mut shows = !outputs.is_on_stdout();
+    let mut shown = Shown::new(outputs);
     let mut code = 0;
     for number in 0..asked {
         let command = between.filter(|_| number > 0);
@@ -68,18 +68,16 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
                 break;
             }
         }
-        let line = repeat_line(&repeats, &names);
-        let shown = || watched.as_ref().map_or_else(|| show_part(&line), |it| it.show_part(&line));
-        shows = shows && shown().is_ok();
+        shown.show(watched.as_deref(), &repeat_line(&repeats, &names));
     }
     watched.iter().for_each(|watched| watched.close());
     // Why there is no run was said already.
     if repeats.runs.is_empty() && CANNOT_BEGIN.contains(&code) {
         return Ok(code);
     }
-    let shows = shows && !repeats.runs.is_empty();
+    let shown = (!repeats.runs.is_empty()).then_some(&mut shown);
     let code = if code == 0 && !repeats.meets() { FAILED } else { code };
-    Ok(publish(outputs, shows, code, |kind| match kind {
+    Ok(publish(outputs, shown, code, |kind| match kind {
         None => repeats_text(&repeats, columns()),
         Some(OutputKind::Json) => repeats.to_json(),
         Some(_) => repeats_markdown(&repeats),
@@ -105,10 +103,6 @@ fn is_fresh(matches: &ArgMatches) -> bool {
 }
 
 /// Refuses what belongs to a single run.
-///
-/// Cause: The field is about a single run, and `--repeat` makes many.
-///
-/// To do: Leave it out, or do without `--repeat`.
 fn check(settings: &Settings, matches: &ArgMatches) -> Result<(), Stop> {
     let Settings { scenario, outputs, placement, .. } = settings;
     check_undivided("--repeat", placement.shard, &variable)?;
@@ -143,8 +137,8 @@ fn check(settings: &Settings, matches: &ArgMatches) -> Result<(), Stop> {
 fn names(settings: &Settings) -> Vec<Named> {
     let mut names: Vec<Named> = Vec::new();
     for Goal { subject, .. } in &settings.scenario.goals {
-        if !names.contains(&Named::Goal(*subject)) {
-            names.push(Named::Goal(*subject));
+        if !names.contains(&Named::from(*subject)) {
+            names.push(Named::from(*subject));
         }
     }
     if names.is_empty() {

@@ -66,7 +66,7 @@ fn a_search_fails_where_its_exit_code_does_and_says_what_its_text_says() {
         (130, StepsEnd::Interrupted, found, "<failure type=\"partial\" message=\"interrupted "),
         (1, StepsEnd::Done, undecided, "<failure type=\"undecided\" message=\"undecided: longer "),
         (1, StepsEnd::StepsMax, Answer::default(), "<failure type=\"missed\" message=\"no tested "),
-        (1, StepsEnd::Done, found, "<failure type=\"wrong values\" message=\"a value was wrong"),
+        (1, StepsEnd::Done, found, "<failure type=\"output\" message=\"an output could not be "),
     ] {
         let answer = Some(answer);
         let conclusion = Conclusion { exit, ended_by, answer, ..Conclusion::default() };
@@ -75,6 +75,19 @@ fn a_search_fails_where_its_exit_code_does_and_says_what_its_text_says() {
         assert!(text.contains(said), "{said}: {text}");
         assert_eq!(text.contains("<failure "), exit != 0, "{text}");
     }
+}
+
+/// A failed output was said to be a wrong value.
+#[test]
+fn wrong_values_of_a_step_are_named() {
+    let mut record = fixture::open();
+    record.phases.measure.totals.verification.corrupt = 1;
+    record.phases.measure.totals.verification.checked += 1;
+    let mut junit = StepsJunit::new(CourseKind::Scan, &[]);
+    junit.step(&fixture::step(1, record));
+    let text = junit.text(&Conclusion { exit: 1, ..Conclusion::default() });
+    let said = r#"<failure type="wrong values" message="a value was wrong""#;
+    assert!(text.contains(said), "{text}");
 }
 
 /// Nothing is wrong with a scan's answer, because it has none; its steps decide the exit code.

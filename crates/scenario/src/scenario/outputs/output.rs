@@ -66,6 +66,22 @@ impl OutputKind {
     const fn is_text(self) -> bool {
         !matches!(self, Self::Plot)
     }
+
+    /// Checks the extension of a destination, whichever flag names it.
+    ///
+    /// # Errors
+    /// A clause that begins with the destination, and says what is allowed.
+    pub(crate) fn check_ending(self, place: &str) -> Result<(), String> {
+        let name = place.rsplit_once('/').map_or(place, |(_, name)| name);
+        let has_ending = name.trim_start_matches('.').contains('.');
+        let endings = self.endings();
+        let is_one = endings.iter().any(|ending| name.ends_with(ending));
+        let is_plain = is_by_agents(self, place) || (self.is_text() && !has_ending);
+        match endings.is_empty() || is_one || is_plain {
+            true => Ok(()),
+            false => Err(format!("'{place}' must end with {}", endings.join(" or "))),
+        }
+    }
 }
 
 impl fmt::Display for OutputKind {
@@ -88,6 +104,14 @@ impl FromStr for OutputKind {
 /// True if agents write this output themselves, because it holds single operations.
 fn is_by_agents(kind: OutputKind, place: &str) -> bool {
     matches!(kind, OutputKind::Samples | OutputKind::Influx) && place == "agents"
+}
+
+/// Names of stdout in the file system.
+const STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
+/// `place`, or `-` if it is another name of stdout: the report then goes nowhere else, either.
+pub(crate) fn plain_place(place: &str) -> &str {
+    if STDOUT.contains(&place) { "-" } else { place }
 }
 
 /// File extension of comma-separated values.
@@ -149,7 +173,7 @@ impl Output {
     }
 
     /// True if it was requested by `--out`.
-    pub const fn is_general(&self) -> bool {
+    pub(super) const fn is_general(&self) -> bool {
         !self.is_short
     }
 
@@ -167,7 +191,7 @@ impl Output {
         let name = self.place.rsplit_once('/').map_or(&*self.place, |(_, name)| name);
         let endings = self.kind.endings();
         let has_one = endings.iter().any(|ending| name.ends_with(ending));
-        let is_free = !self.is_general() || self.is_stdout() || self.is_by_agents();
+        let is_free = self.is_stdout() || self.is_by_agents();
         (!is_free && !endings.is_empty() && !has_one).then(|| endings.join(" or "))
     }
 
@@ -211,18 +235,10 @@ impl FromStr for Output {
         if place.is_empty() || place.contains('\0') {
             return Err(format!("{kind} needs a file's path after the =, or - for stdout"));
         }
-        let is_agents = is_by_agents(kind, place);
-        if kind == OutputKind::Influx && !is_agents {
+        if kind == OutputKind::Influx && !is_by_agents(kind, place) {
             InfluxPlace::parse(place)?;
         }
-        let name = place.rsplit_once('/').map_or(place, |(_, name)| name);
-        let has_ending = name.trim_start_matches('.').contains('.');
-        let endings = kind.endings();
-        let is_one = endings.iter().any(|ending| name.ends_with(ending));
-        let is_plain = is_agents || (kind.is_text() && !has_ending);
-        if !endings.is_empty() && !is_one && !is_plain {
-            return Err(format!("{kind}='{place}' must end with {}", endings.join(" or ")));
-        }
-        Ok(Self { kind, place: place.to_owned(), is_short: false })
+        kind.check_ending(place).map_err(|why| format!("{kind}={why}"))?;
+        Ok(Self { kind, place: plain_place(place).to_owned(), is_short: false })
     }
 }
