@@ -225,7 +225,7 @@ fn a_data_set_that_does_not_fit_in_memory_is_refused_before_anything_is_filled()
     let line = "run --value-size 1023KiB --keys 5k --duration 1s";
     let run = start_after("ulimit -v 2000000", line).finish();
     run.complains(2, &["ulimit -v", "--keys"]);
-    assert!(run.err.contains("525"), "{run}");
+    assert!(run.err.contains("5248 MB"), "{run}");
 }
 
 /// A memcached without options takes every length that memtide sends by default, and one that it
