@@ -6,9 +6,9 @@ use std::os::unix::net::UnixStream;
 use std::process;
 
 /// Long enough for every machine; only a test that hangs uses all of it.
-const PATIENCE: Span = Span::from_s(30);
+const PATIENCE: Span = Span::from_s(60);
 /// The limit of a wait that must fail.
-const SHORT: Span = Span::from_ms(300);
+const SHORT: Span = Span::from_s(2);
 
 /// A folder that no other test uses.
 fn fresh(name: &str) -> PathBuf {
@@ -40,11 +40,12 @@ fn all_who_come_begin_at_one_instant() {
     all[0].arrive();
     thread::sleep(Duration::from_millis(50));
     assert_eq!(all[0].look(), Ok(None));
+    let before = clock.now();
     all[1..].iter_mut().for_each(BarrierThread::arrive);
     let starts: Vec<_> = all.iter_mut().map(|barrier| found(barrier).unwrap()).collect();
     assert!(starts.iter().all(|start| *start == starts[0]), "{starts:?}");
     let at = clock.at_monotonic(starts[0].monotonic_ns.unwrap()).unwrap();
-    assert!(at > clock.now(), "it lies ahead");
+    assert!(at > before, "it lies ahead of the last arrival");
     // A process that comes twice gets an error, and so does one that comes late.
     let again = BarrierThread::in_folder((&path, None), (1, 3), clock, PATIENCE).unwrap_err();
     assert_eq!(again, BarrierError::Twice { rank: 1 });

@@ -30,7 +30,7 @@ enum Heard {
     Closed(Closed),
 }
 
-const LONG: Span = Span::from_s(20);
+const LONG: Span = Span::from_s(60);
 
 /// The constructor of a driver.
 trait Make: Driver + Sized {

@@ -129,7 +129,7 @@ fn a_client_counts_exactly_the_faults_that_were_done() {
     let mut seen: HashMap<String, u64> = HashMap::new();
     for number in 0..20_000 {
         let key = number % KEYS;
-        client.stream.get_mut().set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+        client.stream.get_mut().set_read_timeout(Some(Duration::from_secs(4))).unwrap();
         let kind = match client.get(&format!("k{key}")) {
             Ok(Some(found)) if found == value(key, 2) => continue,
             Ok(Some(found)) => classify(&found, key),

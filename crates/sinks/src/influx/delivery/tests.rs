@@ -46,7 +46,7 @@ fn feed(delivery: &Delivery, points: u64) {
 
 /// The counts of all points, which must add up.
 fn closed(delivery: &mut Delivery) -> Delivered {
-    let it = delivery.close_within(Duration::from_secs(2));
+    let it = delivery.close_within(Duration::from_secs(60));
     assert_eq!(it.offered, it.written + it.kept + it.unfit + it.lost, "{it:?}");
     it
 }
