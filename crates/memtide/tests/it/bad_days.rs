@@ -61,7 +61,7 @@ fn a_server_that_dies_ends_the_run_with_a_partial_record() {
     let peer = Peer::memcached("");
     let name = peer.name.clone();
     let json = scratch("dies.json");
-    let flags = "--rate 1000 --duration 30s --warmup 0s --timeout 500ms --load never --keys 100";
+    let flags = "--rate 1000 --duration 5m --warmup 0s --timeout 500ms --load never --keys 100";
     let running = Running::start(&format!("run -s {name} {flags} --json {}", json.display()));
     peer.await_figure("cmd_get", 300);
     peer.kill();
@@ -71,7 +71,7 @@ fn a_server_that_dies_ends_the_run_with_a_partial_record() {
     let record = record_at(&json);
     assert!(record.partial, "{run}");
     assert_eq!((record.ended_by, record.exit), (EndedBy::ServersLost, 3), "{run}");
-    assert!(record.measured_s < 29.0, "the run went on without a server: {run}");
+    assert!(record.measured_s < 200.0, "the run went on without a server: {run}");
     assert!(record.totals.answered >= 300, "{run}");
     assert!(record.totals.unanswered() > 0, "{run}");
     assert!(record.totals.connections.lost > 0, "{run}");
@@ -85,11 +85,11 @@ fn a_server_that_dies_late_makes_no_run_believable_neither_of_a_face() {
     let json = scratch("deserted.json");
     let place = json.display();
     // Fewer than 1 % of the operations are lost, also with one schedule for all connections.
-    let flags = "--rate 1000 --duration 3s --timeout 300ms --load never --keys 100";
+    let flags = "--rate 1000 --duration 6s --timeout 300ms --load never --keys 100";
     for line in [
         format!("run {flags} --connections 2 --quiet --json {place}"),
-        format!("mutilate -q 1000 -c 1 -t 3 -r 100 --noload --json {place}"),
-        format!("memaslap -t 3s -c 2 -T 1 --json {place}"),
+        format!("mutilate -q 1000 -c 1 -t 6 -r 100 --noload --json {place}"),
+        format!("memaslap -t 6s -c 2 -T 1 --json {place}"),
     ] {
         let (dies, churn) = (Peer::memcached(""), Peer::memcached(""));
         let servers = match line.starts_with("mutilate") {
@@ -113,7 +113,7 @@ fn a_server_that_dies_late_makes_no_run_believable_neither_of_a_face() {
 fn a_server_that_stays_stopped_costs_only_timeouts() {
     let _turn = shared();
     let peer = Peer::memcached("");
-    let flags = "--rate 1000 --duration 1s --timeout 300ms --load never --keys 100 --json -";
+    let flags = "--rate 1000 --duration 4s --timeout 300ms --load never --keys 100 --json -";
     let running = Running::start(&format!("run -s {} {flags}", peer.name));
     peer.await_figure("cmd_get", 100);
     peer.signal(Signal::STOP);
@@ -142,8 +142,8 @@ fn a_server_that_is_stopped_ends_each_command_with_what_there_is() {
         ("run --rate 1k --duration 1s --keys 100", None),
         ("load --keys 100", None),
         ("load --keys 400k --depth 4", Some("cmd_set")),
-        ("search --goal all.p99<1s --rate-max 1k --duration 500ms --keys 100", Some("cmd_get")),
-        ("scan --rates 500,1k,2k --duration 500ms --keys 100", Some("cmd_get")),
+        ("search --goal all.p99<1s --rate-max 1k --duration 2s --keys 100", Some("cmd_get")),
+        ("scan --rates 500,1k,2k --duration 2s --keys 100", Some("cmd_get")),
     ] {
         let peer = Peer::memcached("-m 1024");
         let folder = fresh_folder("stopped");
@@ -182,22 +182,22 @@ fn a_server_that_is_stopped_ends_each_command_with_what_there_is() {
 fn answers_after_the_deadline_are_discarded_and_counted() {
     let _turn = shared();
     let peer = Peer::memcached("");
-    let flags = "--rate 1000 --arrival fixed --duration 2s --timeout 200ms --load never --keys 100";
+    let flags = "--rate 1000 --arrival fixed --duration 7s --timeout 1s --load never --keys 100";
     let line = format!("run -s {} {flags} --mix get=1 --connections 4 --json -", peer.name);
     let running = Running::start(&line);
     peer.await_figure("cmd_get", 300);
     peer.signal(Signal::STOP);
-    thread::sleep(Duration::from_millis(700));
+    thread::sleep(Duration::from_millis(2_500));
     peer.signal(Signal::CONT);
     let run = running.finish().exits(0);
     let record = run.record();
     let totals = &record.totals;
-    // Of 700 operations due in the pause, those of the last 200 ms still finish in time. 256 are in
-    // flight; the others are never sent, but for a few whose deadline is near when the server
+    // Of 2 500 operations due in the pause, those of the last second still finish in time. 256 are
+    // in flight; the others are never sent, but for a few whose deadline is near when the server
     // continues.
-    assert!(totals.timed_out >= 400, "{run}");
+    assert!(totals.timed_out >= 1_200 && totals.timed_out_queued >= 800, "{run}");
     let sent_in_vain = totals.timed_out - totals.timed_out_queued;
-    assert!((200..=300).contains(&sent_in_vain), "{sent_in_vain}: {run}");
+    assert!(sent_in_vain >= 200, "{sent_in_vain}: {run}");
     assert_eq!(totals.late_replies, sent_in_vain, "{run}");
     assert_eq!((totals.lost, totals.connections.lost), (0, 0), "{run}");
     assert_eq!(totals.sent, totals.answered + totals.late_replies, "{run}");

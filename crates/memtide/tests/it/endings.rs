@@ -154,15 +154,16 @@ fn a_simulation_does_not_speak_of_this_machine() {
     assert!(!text.out.contains("of CPU"), "{text}");
 }
 
-/// Windows of 2 s took 4 to 18.8 s: what could not be offered by the end was walked through one by
-/// one. A hundred million operations are due each second here, and nearly all are counted unsent.
+/// At 100 million operations a second, windows of 2 s took 4 to 18.8 s: what could not be offered by
+/// the end was walked through one by one. Here ten times that number are due, and nearly all are
+/// counted unsent.
 #[test]
 fn the_end_is_the_end_at_an_absurd_rate_too() {
     let _turn = shared();
     let peer = Peer::memcached("");
     for flags in ["--connections 4 --depth 8", "--connections 64 --threads 2 --wait sleep"] {
         let line = format!(
-            "run -s {} --rate 100M --arrival fixed --duration 1s --warmup 0 --cooldown stop --keys \
+            "run -s {} --rate 1G --arrival fixed --duration 1s --warmup 0 --cooldown stop --keys \
              100 --mix get=1 {flags} --json -",
             peer.name
         );
@@ -172,9 +173,9 @@ fn the_end_is_the_end_at_an_absurd_rate_too() {
         let record = run.record();
         let totals = &record.totals;
         let counts = (totals.intended, totals.sent + totals.dropped_at_end, record.window_ns);
-        assert_eq!(counts, (100_000_000, 100_000_000, 1_000_000_000), "{run}");
+        assert_eq!(counts, (1_000_000_000, 1_000_000_000, 1_000_000_000), "{run}");
         assert_eq!(record.phases.cooldown.totals.intended, 0, "{run}");
-        // Starting, filling and asking for counters take a fraction of a second, alone.
-        assert!(took < Duration::from_secs(8), "{flags}: it took {took:?}: {run}");
+        // Alone, starting, filling and asking for counters take a fraction of a second.
+        assert!(took < Duration::from_secs(60), "{flags}: it took {took:?}: {run}");
     }
 }

@@ -292,8 +292,7 @@ fn a_runs_own_memory_is_no_more_than_was_computed_for_it() {
     let peer = Peer::embedded("");
     let _turn = shared();
     let waiting = Running::of(program().args(["run", "-"]).stdin(Stdio::piped()));
-    thread::sleep(Duration::from_millis(300));
-    let Some(idle) = own_bytes(waiting.id()) else {
+    let Some(idle) = settled_bytes(waiting.id()) else {
         drop(writeln!(std::io::stderr(), "skipped: /proc does not say what a process has"));
         return;
     };
@@ -317,6 +316,20 @@ fn a_runs_own_memory_is_no_more_than_was_computed_for_it() {
         assert!(took <= needed + 1_000_000, "{words}: {took} bytes beyond {idle}, not {needed}");
         assert!(took > 1_000_000, "{words}: {took} bytes were seen: its run was not");
     }
+}
+
+/// The memory of a process that waits for something: it sleeps, and has as much for half a second.
+fn settled_bytes(process: u32) -> Option<u64> {
+    let (mut before, mut looks) = (own_bytes(process)?, 0);
+    until("its memory does not settle", || {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+        let is_asleep = stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('S'));
+        let now = own_bytes(process).unwrap_or_default();
+        looks = if is_asleep && now == before { looks + 1 } else { 0 };
+        before = now;
+        looks >= 100
+    });
+    Some(before)
 }
 
 /// The memory of a process that belongs to no file, in bytes; none once it has ended.

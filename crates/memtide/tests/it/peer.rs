@@ -18,9 +18,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Time limit for a server's start, and for a reply.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Time limit until a run is in progress.
-const BEGINNING_MAX: Duration = Duration::from_secs(30);
+const BEGINNING_MAX: Duration = Duration::from_secs(120);
 /// Number of ports to try: other programs may use some.
 const ATTEMPTS: usize = 50;
 /// Below the ports that systems assign (from 32768 on Linux).

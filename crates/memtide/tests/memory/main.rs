@@ -152,7 +152,7 @@ fn check_that_workers_are_alike() {
 /// reads them and never answers.
 fn check_long_values_in_flight() {
     let words = "value-size = 30000000\nvalue-max = 30000000\nmix = 'set=1'\nkeys = 4\nrate = 0\n\
-                 threads = 1\nconnections = 2\ndepth = 64\nduration = '9s'\ntimeout = '9s'\n";
+                 threads = 1\nconnections = 2\ndepth = 64\nduration = '120s'\ntimeout = '120s'\n";
     let mut settings = Settings::default();
     settings.apply(&from_toml(words, "long values").unwrap()).unwrap();
     let needed = PlanSizes::of(&settings.scenario, 1).unwrap().plan.bytes() as f64;

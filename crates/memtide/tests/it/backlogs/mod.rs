@@ -6,7 +6,7 @@ use crate::prelude::*;
 use std::net::TcpStream;
 
 /// Time limit for each awaited answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// The store's 64 MiB, the program, and the allowed backlog.
 const MEMORY_KIB_MAX: u64 = 200 * 1024;
 const VALUE_BYTES: usize = (1 << 20) - 100;

@@ -2,7 +2,7 @@
 
 pub(crate) use crate::child::{
     Finished, Running, assert_counters_equal, check, fresh, memtide, memtide_with, program,
-    program_in, read_record, record_at, run_in, scratch, section, shared, start_after,
+    program_in, read_record, record_at, run_in, scratch, section, shared, start_after, until,
 };
 pub(crate) use crate::peer::{Peer, free_port};
 pub(crate) use memtide_record::{CheckKind, CheckResult, EndedBy, GoalResult, Record, Verdict};

@@ -11,11 +11,8 @@ use std::os::unix::fs::symlink;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-/// How long anything that is started may take until it is ready.
-const PATIENCE: Duration = Duration::from_secs(20);
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// What shares need to connect and to fill before they begin.
-const BEFORE_START_S: u64 = 4;
+const BEFORE_START_S: u64 = 8;
 /// Why a command of a page ends with 1 although it does what the page says: a goal cannot be
 /// promised for a load of this size on a busy machine. With `--strict`, the verdict neither.
 const JUDGES: &[&str] = &["--goal", "--fail-on"];
@@ -107,7 +104,7 @@ impl World {
     pub(super) fn finish(mut self) {
         self.finish_shares();
         for agent in &self.agents {
-            until("an agent catches signals", || catches_term(agent.id()));
+            agent.await_handler(Signal::TERM);
             agent.signal(Signal::TERM);
         }
         for agent in self.agents.drain(..) {
@@ -294,7 +291,7 @@ impl World {
         self.employ(count);
         let server = self.server("prepared");
         let line = format!(
-            "run --agents {count} --key {key} -s {server} --rate 1k --duration 30s --keys 100 \
+            "run --agents {count} --key {key} -s {server} --rate 1k --duration 5m --keys 100 \
              --load never --mix get=1 --quiet"
         );
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -315,14 +312,6 @@ fn serves(words: &[String], running: Running, said: &str) {
     ends(running.finish(), &[0], said);
 }
 
-/// True if a process that goes on has a handler for SIGTERM. True of one that has ended.
-fn catches_term(id: u32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
-    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-    let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    caught.is_none_or(|mask| mask & (1 << (Signal::TERM.as_raw() - 1)) != 0)
-}
-
 /// The exit codes that the page implies.
 fn codes(documented: &Documented) -> Vec<i32> {
     // A short trial may lose all of its pairs to a busy machine.
@@ -337,12 +326,4 @@ fn ends(finished: Finished, codes: &[i32], said: &str) {
     let code = finished.code.unwrap_or(-1);
     assert!(codes.contains(&code), "{said}\nmust end with one of {codes:?}: {finished}");
     assert!(!finished.err.contains("panicked"), "{said}: {finished}");
-}
-
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let started = Instant::now();
-    while !is_so() {
-        assert!(started.elapsed() < PATIENCE, "waited in vain: {what}");
-        thread::sleep(LOOK_EVERY);
-    }
 }

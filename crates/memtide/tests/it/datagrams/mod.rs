@@ -10,7 +10,8 @@ fn totals(run: Finished) -> Totals {
 }
 
 fn over_udp(peer: &Peer, flags: &str) -> Finished {
-    let load = "--connections 16 --duration 700ms --json -";
+    // One in flight for each socket: no buffer is ever full, however late its reader comes.
+    let load = "--connections 16 --depth 1 --duration 700ms --json -";
     memtide(&format!("run -s {} --transport udp {load} {flags}", peer.name))
 }
 
@@ -62,37 +63,38 @@ fn what_wants_no_answer_is_sent_one_by_one() {
     let peer = Peer::memcached_udp("");
     for io in ["epoll", "auto"] {
         let before = peer.figure("cmd_set");
-        let flags = "--mix set=1 --noreply --cooldown drain --rate 500 --duration 1500ms";
+        // All of them fit into the server's buffer, however late it reads.
+        let flags = "--mix set=1 --noreply --cooldown drain --rate 60 --duration 1500ms";
         let line = format!("run -s {} --transport udp --io {io} {flags} --json -", peer.name);
         let sent = totals(memtide(&line));
-        assert!(sent.sent > 500 && sent.unacknowledged == sent.intended, "{io}");
+        assert!(sent.sent > 50 && sent.unacknowledged == sent.intended, "{io}");
         assert_eq!(peer.figure("cmd_set") - before, sent.sent, "{io}");
     }
 }
 
 #[test]
 fn what_a_server_does_to_datagrams_is_counted_exactly() {
-    let kinds = "udp-loss:1%,udp-duplicate:2%";
+    let kinds = "udp-loss:0.5%,udp-duplicate:2%";
     for (protocol, io) in [("text", "auto"), ("binary", "epoll")] {
         let peer = Peer::embedded(&format!("--udp --fault {kinds}"));
-        let load = "--keys 1k --connections 8 --rate 0 --ops-max 10k --verify 1 --timeout 300ms";
+        let load = "--keys 1k --connections 32 --rate 0 --ops-max 10k --verify 1 --timeout 2s";
         let way = format!("--transport udp --protocol {protocol} --io {io}");
         let run = memtide(&format!("run -s {} {way} {load} --mix get=9,set=1 --json -", peer.name));
         let totals = totals(run);
         let (lost, doubled) = (peer.faults("udp-loss"), peer.faults("udp-duplicate"));
-        assert!(lost > 30 && doubled > 60, "{lost} {doubled}");
+        assert!(lost > 15 && doubled > 100, "{lost} {doubled}");
         assert_eq!(totals.timed_out, lost, "{way}");
         assert_eq!(totals.answered + lost, 10_000, "{way}");
         assert_eq!(totals.verification.wrong(), 0, "{way}");
         // A copy of the last replies may arrive after the client has gone.
         let seen = totals.datagrams.duplicate;
-        assert!(seen <= doubled && seen + 8 >= doubled, "{seen} of {doubled}");
+        assert!(seen <= doubled && seen + 32 >= doubled, "{seen} of {doubled}");
     }
 }
 
 #[test]
 fn the_embedded_server_of_a_run_speaks_udp_as_well() {
-    let flags = "--rate 1k --duration 300ms --keys 500 --json -";
+    let flags = "--rate 1k --depth 1 --duration 300ms --keys 500 --json -";
     let totals = totals(memtide(&format!("run --transport udp {flags}")));
     assert!(totals.answered > 100 && totals.answered == totals.intended);
 }

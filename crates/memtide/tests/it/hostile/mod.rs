@@ -22,7 +22,7 @@ fn row(line: &'static str) -> Row {
 }
 
 /// Time limit of a row even on a busy machine; one that exceeds it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 const MEMORY_KIB_MAX: u64 = 256 * 1024;
 /// Number of rows of a table that run at the same time, and of rows of all tables.
@@ -80,19 +80,14 @@ fn hold(name: &str) {
                     // The machine is not busier than a row expects.
                     let busy = BUSY.0.lock().unwrap();
                     *BUSY.1.wait_while(busy, |busy| *busy == AT_ONCE_MAX).unwrap() += 1;
-                    if tried(row, &peer, &place(number)).is_some() {
-                        broken.lock().unwrap().push(number);
-                    }
+                    broken.lock().unwrap().extend(tried(row, &peer, &place(number)));
                     *BUSY.0.lock().unwrap() -= 1;
                     BUSY.1.notify_one();
                 }
             });
         }
     });
-    // A row may fail beside others because it got its CPU too late: it must also fail alone.
-    let broken = broken.into_inner().unwrap().into_iter();
-    let broken: Vec<String> =
-        broken.filter_map(|number| tried(&rows[number], &peer, &place(number))).collect();
+    let broken: Vec<String> = broken.into_inner().unwrap();
     assert!(broken.is_empty(), "{} of {} rows:\n{}", broken.len(), rows.len(), broken.join("\n"));
 }
 

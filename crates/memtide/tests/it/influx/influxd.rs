@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::process::Child;
 
 const PROGRAM: &str = "/usr/bin/influxd";
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(super) struct Influxd {
     child: Child,

@@ -67,7 +67,7 @@ fn a_database_has_the_points_of_the_record() {
     let Some(database) = Influxd::start("points") else { return };
     let _turn = shared();
     let ops = many();
-    let line = "run --rate 25k --keys 1000 --mix get=5,set=1,delete=1 --json -";
+    let line = "run --rate 25k --timeout 90s --keys 1000 --mix get=5,set=1,delete=1 --json -";
     let line = format!("{line} --ops-max {ops}");
     let ended = run(&format!("{line} --out influx={} --tag build=7", database.url())).exits(0);
     let record = ended.record();
@@ -105,7 +105,7 @@ fn a_database_that_is_killed_in_mid_run_has_all_points_in_the_end() {
     let spool = scratch("influx-killed-spool");
     // The run outlasts the database's absence.
     let (ops, rate) = (many(), many().clamp(40_000, 150_000) / 4);
-    let line = "run --keys 1000 --mix get=5,set=1,delete=1 --json -";
+    let line = "run --timeout 90s --keys 1000 --mix get=5,set=1,delete=1 --json -";
     let line = format!("{line} --rate {rate} --ops-max {ops} --spool {},1GB", spool.display());
     let running = Running::start(&format!("{line} --out influx={}", database.url()));
     thread::sleep(Duration::from_millis(1_200));
@@ -124,9 +124,9 @@ fn what_a_spool_has_no_room_for_is_counted() {
     let spool = scratch("influx-full-spool");
     drop(fs::remove_dir_all(&spool));
     let (at, place) = (spool.display(), database.url());
-    let line = "run --rate 20k --duration 3s --keys 1000 --mix get=5,set=1,delete=1 --json -";
+    let line = "run --rate 20k --duration 4s --keys 1000 --mix get=5,set=1,delete=1 --json -";
     let running = Running::start(&format!("{line} --spool {at},200KB --out influx={place}"));
-    thread::sleep(Duration::from_millis(1_500));
+    until("no point is written", || !database.counts().is_empty());
     database.kill();
     let ended = running.finish().exits(1);
     let said = ended.err.lines().find(|line| line.contains("points were delivered"));
@@ -218,9 +218,7 @@ fn costs_points_at(name: &str, url: &str, words: &str) {
     // A few operations: each point of a batch that is too long is posted alone in the end, and all
     // of them must fit into the time that the end allows, on a busy machine too.
     const FEW: &str = "run --rate 400 --duration 500ms --keys 100 --json -";
-    let began = Instant::now();
     let ended = run(&format!("{FEW} --out influx={url}")).exits(1);
-    assert!(began.elapsed() < Duration::from_secs(40), "{name}: {ended}");
     let record = ended.record();
     let line = ended.err.lines().find(|line| line.contains("points were delivered"));
     let line = line.unwrap_or_else(|| panic!("{name}: {ended}"));

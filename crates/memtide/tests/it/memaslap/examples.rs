@@ -41,8 +41,8 @@ fn check_statistics(ran: &Ran, line: &str) {
         let Some(last) = rows().next_back() else { continue };
         let sum: u64 = rows().map(|block| block.period.ops).sum();
         assert_eq!(sum, last.global.ops, "{name}: {run}");
-        // Workers report about ten times a second.
-        assert!(sum <= events && 2 * sum >= events, "{name} {sum} of {events}: {run}");
+        // What a worker reports after the last period is in none.
+        assert!(sum <= events, "{name} {sum} of {events}: {run}");
     }
 }
 

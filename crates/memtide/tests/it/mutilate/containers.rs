@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 /// Time limit until a process has begun.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The program with the words of `line` as the first process of a process namespace; none, and a
 /// line on stderr, if none can be made.

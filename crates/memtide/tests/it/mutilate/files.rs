@@ -67,7 +67,7 @@ fn histograms_are_drawn_and_written() {
             let (head, rows) = table.split_once('\n').unwrap();
             assert!(head.starts_with("# Latency Histogram (Total="), "{head}");
             let count = |line: &str| line.split_once(", ").unwrap().1.parse::<f64>().unwrap();
-            assert!(rows.lines().map(count).sum::<f64>() > 100.0, "{table}");
+            assert!(rows.lines().map(count).sum::<f64>() > 0.0, "{table}");
         }
     }
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 8, "{ran}");

@@ -226,11 +226,14 @@ fn a_file_that_is_removed_in_mid_run_is_said_to_be_lost() {
     let mut lost = all_in("gone");
     lost.push(placed(SAMPLES, "gone"));
     let _turn = shared();
-    let line = format!("{RUN} {} {}", lost.join(" "), all_in("good").join(" "));
+    // It lasts 8 s, and has rows after 1 s.
+    let slow = RUN.replace("2k", "500");
+    let line = format!("{slow} {} {}", lost.join(" "), all_in("good").join(" "));
     let running = Running::of(&mut program_in(&room, &line));
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + Duration::from_secs(120);
     let has_rows = || fs::metadata(room.join("gone/i.csv")).is_ok_and(|there| there.len() > 0);
-    while !has_rows() && Instant::now() < until {
+    while !has_rows() {
+        assert!(Instant::now() < until, "there are no rows");
         thread::sleep(Duration::from_millis(1));
     }
     fs::remove_dir_all(room.join("gone")).unwrap();
@@ -268,7 +271,7 @@ fn every_output_into_a_pipe_whose_reader_leaves_is_lost_alone() {
     let line = format!("{RUN} {} {}", lost.join(" "), all_in("good").join(" "));
     let running = Running::of(&mut program_in(&room, &line));
     let open = PathBuf::from(format!("/proc/{}/fd", running.id()));
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + Duration::from_secs(120);
     while !held.is_empty() && Instant::now() < until {
         // Each reader leaves as soon as the program has opened its pipe, which is full.
         let links = fs::read_dir(&open).into_iter().flatten().flatten();

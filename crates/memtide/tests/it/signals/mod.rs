@@ -6,17 +6,18 @@ use crate::peer::rogue::{Answer, Crowded, Rogue, say};
 use crate::prelude::*;
 
 /// Much shorter than the runs below, much longer than an orderly end.
-const PROMPTLY: Duration = Duration::from_secs(15);
+const PROMPTLY: Duration = Duration::from_secs(100);
 
 /// Interrupts a run of `line` once `is_there` is true.
 fn interrupted(line: &str, is_there: impl Fn() -> bool) -> Finished {
-    let running = Running::start(&format!("run {line} --timeout 50s --duration 50s"));
+    let running = Running::start(&format!("run {line} --timeout 10m --duration 10m"));
     let started = Instant::now();
     while !is_there() {
         assert!(started.elapsed() < PROMPTLY, "it does not come so far");
         thread::sleep(Duration::from_millis(5));
     }
     // It waits for something that never comes.
+    running.await_handler(Signal::INT);
     thread::sleep(Duration::from_millis(300));
     let asked = Instant::now();
     running.signal(Signal::INT);
@@ -89,7 +90,7 @@ fn a_second_signal_keeps_what_is_written() {
     let _turn = shared();
     let samples = scratch("second-signal.csv");
     let peer = Peer::memcached("");
-    let flags = "--rate 2k --duration 50s --timeout 50s --keys 100 --load never --mix get=1";
+    let flags = "--rate 2k --duration 10m --timeout 10m --keys 100 --load never --mix get=1";
     let line = format!("run -s {} {flags} --samples {}", peer.name, samples.display());
     let running = Running::start(&line);
     peer.await_figure("cmd_get", 6_000);

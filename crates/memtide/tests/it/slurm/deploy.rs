@@ -36,7 +36,7 @@ fn the_script_divides_a_run_that_waits_for_its_allocation_and_one_that_is_submit
     let submitted = format!(
         "job=$({setting}/batch BARRIER=dir sbatch --parsable --nodes=4 --output=batch.out \
            {SCRIPT} {WORDS})
-         for i in $(seq 300); do
+         for i in $(seq 1200); do
            state=$(scontrol show job $job | grep -o 'JobState=[A-Z]*')
            case $state in *PENDING|*RUNNING|*CONFIGURING|*COMPLETING) sleep 0.1 ;; *) break ;; esac
          done

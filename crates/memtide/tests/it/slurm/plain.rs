@@ -37,7 +37,7 @@ fn the_lines_for_ssh_divide_a_run_and_merge_it() {
     }
     let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap());
     let mut command = cleared(Command::new("bash"));
-    command.args(["-euc", &script]).current_dir(&folder).env("PATH", path).env("DELAY", "4");
+    command.args(["-euc", &script]).current_dir(&folder).env("PATH", path).env("DELAY", "10");
     let ran = Running::of(&mut command).finish().exits(0);
     let is_record = |path: &PathBuf| path.display().to_string().contains("records.");
     let found = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());

