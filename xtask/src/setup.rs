@@ -17,6 +17,7 @@ pub(crate) const TESTS: &[Need] = &[
     MEMCACHED,
     ("saslpasswd2", "sasl2-bin", "it makes users for servers with SASL"),
     ("influxd", "influxdb", "points of runs are written there"),
+    ("openssl", "openssl", "it makes certificates as people make them"),
 ];
 /// The programs that the tests on a cluster use. These tests need root, and report that they were
 /// skipped without it.

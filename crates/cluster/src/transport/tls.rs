@@ -131,7 +131,11 @@ fn why_tls(error: &Error) -> String {
             "it sent no certificate; only the master that the join file names is accepted"
         }
         Error::AlertReceived(_) => REFUSED,
-        other => return format!("its TLS handshake failed: {other}"),
+        Error::InvalidCertificate(_) => {
+            "it did not sign the handshake with the key of its certificate; find out what answers \
+             on that address"
+        }
+        _ => "its TLS handshake failed, so it is no memtide; this port is for memtide only",
     };
     plain.to_owned()
 }

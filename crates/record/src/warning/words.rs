@@ -36,7 +36,10 @@ impl Words for Native {
             Remedy::SpeakTls => "; give it --tls, or check the port",
             Remedy::PerhapsTls => " (if it speaks TLS, give it --tls)",
             Remedy::LeaveTls => " (or leave --tls out)",
-            Remedy::TrustCa => "; name the file of its CA with --tls-ca",
+            Remedy::TrustCa => {
+                "; name the file of its CA with --tls-ca, or let the server send that CA's \
+                 certificate as well (ssl_chain_cert, openssl s_server's -cert_chain)"
+            }
             Remedy::TrustCertificate => "; name its file with --tls-ca",
             Remedy::NameServer => "; give one of them with --tls-server-name",
             Remedy::OrUnchecked => ", or do not check it (--tls-insecure)",

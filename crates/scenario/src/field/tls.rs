@@ -26,8 +26,8 @@ pub(super) const TLS_FIELDS: &[Field] = &[
         value: Some("FILE"),
         default: "the system's CAs",
         help: "Certificates of the CAs to trust, as a PEM file",
-        long: "A server's certificate must be signed by one of them, or be one of them. The \
-               system's CAs are then not trusted. Needs `tls`. An agent has its own \
+        long: "A server's certificate must be signed by a CA among them, or be one of them itself. \
+               The system's CAs are then not trusted. Needs `tls`. An agent has its own \
                (`MEMTIDE_TLS_CA`). Example: `ca.pem`.",
         member: member!(scenario.tls.ca, some path),
         agents: AgentRule::Credential,
@@ -88,8 +88,8 @@ pub(super) const TLS_FIELDS: &[Field] = &[
         name: "tls-insecure",
         default: "off",
         help: "Take any certificate from the servers; a warning in every report",
-        long: "Anyone between memtide and the server can then read and change everything. Use it \
-               for a test of your own only. Needs `tls`.",
+        long: "No name, date, signature or key is checked. Anyone between memtide and the server can \
+               then read and change everything. Use it for a test of your own only. Needs `tls`.",
         member: member!(scenario.tls.insecure, parse_switch),
         ..TLS
     },

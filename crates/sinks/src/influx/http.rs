@@ -4,6 +4,7 @@ use super::delivery::{Answer, Post};
 use crate::ending::OutputStop;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use memtide_scenario::{InfluxPlace, InfluxVersion};
+use std::io::ErrorKind;
 use std::time::Duration;
 use std::{env, fs};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
@@ -104,8 +105,20 @@ impl Post for Http {
         };
         match request.send(zipped) {
             Ok(mut response) => answer(&mut response),
-            Err(error) => Answer::Unreachable(format!("it cannot be reached: {error}")),
+            Err(error) => Answer::Unreachable(format!("it cannot be reached: {}", why(&error))),
         }
+    }
+}
+
+/// Why a database cannot be reached. A fault of TLS comes as invalid data, in words of a library.
+fn why(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::Io(error) if error.kind() == ErrorKind::InvalidData => {
+            "its TLS or its certificate is not accepted; name the file of its CA in SSL_CERT_FILE, \
+             and the host as in the certificate's subjectAltName"
+                .to_owned()
+        }
+        error => error.to_string(),
     }
 }
 

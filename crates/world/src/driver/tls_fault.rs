@@ -154,8 +154,7 @@ impl CertificateFault {
             ))
             .remedy(Remedy::OrUnchecked),
             Self::UnknownCa(issuer) => Sentence::new(format!(
-                "has a certificate of a CA that is not trusted here, {issuer}, and sends none of \
-                 that CA that leads to a trusted one (openssl s_server's -cert_chain)"
+                "has a certificate of a CA that is not trusted here: {issuer}"
             ))
             .remedy(Remedy::TrustCa),
             Self::SelfSigned => {

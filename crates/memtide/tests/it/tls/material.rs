@@ -4,6 +4,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A CA with its folder, which goes with it.
@@ -30,7 +31,18 @@ impl Ca {
         ca
     }
 
-    fn write(&self, name: &str, text: &str) {
+    /// Runs openssl in its folder; the files that it makes can be read by a memcached.
+    pub(super) fn openssl(&self, arguments: &str) {
+        let mut command = Command::new("openssl");
+        let command = command.args(arguments.split_whitespace()).current_dir(&self.folder);
+        let made = command.output().expect("openssl is installed");
+        assert!(made.status.success(), "openssl {arguments}: {made:?}");
+        for file in fs::read_dir(&self.folder).unwrap() {
+            fs::set_permissions(file.unwrap().path(), fs::Permissions::from_mode(0o644)).unwrap();
+        }
+    }
+
+    pub(super) fn write(&self, name: &str, text: &str) {
         let path = self.folder.join(name);
         fs::write(&path, text).unwrap();
         // A memcached runs as another user.

@@ -3,6 +3,7 @@
 mod agents;
 mod drivers;
 mod material;
+mod recipes;
 mod storm;
 
 use crate::operations::every_kind;
@@ -129,13 +130,18 @@ fn a_first_run_needs_no_server() {
 
 #[test]
 fn unchecked_certificates_are_a_warning() {
-    let (peer, _ca) = memcached("");
-    let line = format!(
-        "run -s {} --tls --tls-insecure --ops-max 100 --keys 10 --quiet --json -",
-        peer.name
-    );
-    let record = memtide(&line).exits(0).record();
-    assert!(record.warnings.iter().any(|warning| warning.code == "tls_unchecked"));
+    // openssl makes a certificate of version 1, which cannot even be read.
+    let ca = Ca::new();
+    ca.openssl("req -new -newkey rsa:2048 -nodes -keyout a.key -out a.csr -subj /CN=a");
+    ca.openssl("x509 -req -in a.csr -signkey a.key -out a.pem");
+    let [cert, key] = ["a.pem", "a.key"].map(|file| ca.path(file));
+    let peer = Peer::memcached_tls(&format!("-o ssl_chain_cert={cert},ssl_key={key}"));
+    for min in ["1.2", "1.3"] {
+        let line = format!("run -s {} --tls --tls-min {min} --ops-max 100 --keys 10", peer.name);
+        memtide(&format!("{line} --tls-ca {cert}")).complains(3, &["X.509 version 1", "-extfile"]);
+        let record = memtide(&format!("{line} --tls-insecure --json -")).exits(0).record();
+        assert_eq!(record.warnings[0].code, "tls_unchecked");
+    }
 }
 
 #[test]
@@ -147,7 +153,7 @@ fn what_is_wrong_with_a_certificate_is_said() {
             "cache.example.com",
             VALID,
             "",
-            &["other names: 'cache.example.com'", "--tls-server-name"],
+            &["other names: 'cache.example.com'", "IP:ADDRESS", "--tls-server-name"],
         ),
         ("127.0.0.1", VALID, "--tls-ca OTHER", &["a CA that is not trusted here", "--tls-ca"]),
     ];
