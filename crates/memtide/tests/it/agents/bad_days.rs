@@ -320,6 +320,24 @@ fn ctrl_c_ends_a_run_whatever_its_agents_do() {
     assert!(!ended.err.is_empty(), "{ended}");
 }
 
+/// The agent that was left handed over a record of no load, and its zeros were shown as a result.
+#[test]
+fn a_run_that_never_began_shows_no_result() {
+    let _turn = shared();
+    let (lab, json) = (Lab::new("unbegun"), "unbegun.json");
+    let agents = lab.agents(2);
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = silent.local_addr().unwrap();
+    let path = lab.path(json);
+    let words = format!("run -s {server} --quiet --agents 2 --timeout 40s {BRIEF}");
+    let run = lab.master(&format!("{words} --json {}", path.display()));
+    drop(silent.accept().unwrap());
+    agents[1].signal(Signal::KILL);
+    let ended = run.finish();
+    ended.fails(3, &["a1", "there is no result"]);
+    assert_eq!((ended.out.as_str(), path.exists()), ("", false), "{ended}");
+}
+
 /// A load that would be over soon.
 const BRIEF: &str = "--rate 500 --duration 1s --load never --warmup 0";
 

@@ -51,6 +51,38 @@ pub(crate) fn figures_near_the_floor_are_named_and_floors_are_kept() {
     assert_ne!(kept, fresh, "it is measured anew");
 }
 
+/// The floor went on to its end, and was kept, while the user waited.
+#[test]
+fn an_interrupt_ends_a_floor_at_once() {
+    let _turn = shared();
+    let server = Peer::embedded("");
+    for line in ["ab --at-most 1m", "run --floor", "search --goal all.p99<1s"] {
+        let cache = scratch("floors-interrupted");
+        drop(fs::remove_dir_all(&cache));
+        let line = format!("{line} -s {} --rate 20 --keys 10 --warmup 0s --quiet", server.name);
+        let line = if line.starts_with("search") { line.replace("--rate 20 ", "") } else { line };
+        let mut command = program();
+        command.args(line.split_whitespace()).env("XDG_CACHE_HOME", &cache);
+        let running = Running::of(&mut command);
+        await_child(running.id());
+        running.signal(Signal::INT);
+        let run = running.finish().exits(130);
+        assert!(!cache.join("memtide/floors.json").exists(), "{run}");
+        assert!(!run.err.contains("no floor was measured"), "{run}");
+    }
+}
+
+/// Waits until process `id` has started another one.
+fn await_child(id: u32) {
+    let parent = format!("\nPPid:\t{id}\n");
+    let is_child = |entry: fs::DirEntry| {
+        fs::read_to_string(entry.path().join("status")).is_ok_and(|text| text.contains(&parent))
+    };
+    while !fs::read_dir("/proc").unwrap().flatten().any(is_child) {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
 #[test]
 fn a_report_says_the_floor() {
     let _turn = shared();

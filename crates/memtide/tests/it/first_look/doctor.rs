@@ -57,6 +57,26 @@ fn what_it_says_of_a_machine_equals_what_a_run_there_meets() {
     });
 }
 
+/// It died of the signal, without a word.
+#[test]
+fn an_interrupt_ends_it_with_a_sentence() {
+    let _turn = shared();
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let mut command = program();
+        command.arg("doctor").stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut err = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        err.read_line(&mut said).unwrap();
+        assert!(said.contains("looks at this machine"), "{said}");
+        rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        err.read_to_string(&mut said).unwrap();
+        assert_eq!((output.status.code(), &*output.stdout), (Some(130), &b""[..]), "{said}");
+        assert!(said.lines().last().unwrap().starts_with("memtide: interrupted before"), "{said}");
+    }
+}
+
 #[test]
 fn a_server_is_asked_and_one_that_is_not_there_spoils() {
     let _turn = shared();

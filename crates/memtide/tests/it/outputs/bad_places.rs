@@ -116,8 +116,10 @@ fn every_output_on_a_full_disk_is_lost_alone() {
     let mut lost = all_in("full");
     lost.push(placed(SAMPLES, "full"));
     let line = format!("{RUN} {} {}", lost.join(" "), all_in("good").join(" "));
-    let Some(run) = run_where(FULL, &room, &line) else { return };
+    let short = "--json full/short.json --plot full/short.svg";
+    let Some(run) = run_where(FULL, &room, &format!("{line} {short}")) else { return };
     let run = run.exits(1);
+    lost.extend(["--json", "--plot"].map(str::to_owned));
     lost.iter().for_each(|output| is_lost(&run, output, "No space left on device"));
     assert_eq!(run.err.matches("could not be written").count(), lost.len(), "{run}");
     are_whole(&room.join("good"), &run);
@@ -178,12 +180,17 @@ fn every_output_in_a_read_only_folder_is_lost_alone() {
     assert_eq!(names(&room.join("seen/sealed")), ["r.json"], "{run}");
     assert_eq!(fs::read_to_string(room.join("sealed/r.json")).unwrap(), "old");
     has_no_temporary(&room.join("good"));
-    // The short forms fail before the run.
+    // The short forms alone ended the run before its load.
+    let short = "--json sealed/x.json --plot sealed/x.svg --samples sealed/x.csv";
+    let run = run_where(setup, &room, &format!("{RUN} {short} {}", all_in("good").join(" ")));
+    let run = run.expect("it was possible before").exits(1);
     for short in ["--json", "--plot", "--samples"] {
-        let line = format!("{RUN} {short} sealed/x.svg");
-        let run = run_where(setup, &room, &line).expect("it was possible before");
-        run.complains(2, &[short, "sealed/x.svg", "Read-only file system"]);
+        is_lost(&run, short, "Read-only file system");
+        let early = format!("memtide: {short} cannot be written: Read-only file system");
+        assert!(run.err.contains(&early), "{run}");
     }
+    are_whole(&room.join("good"), &run);
+    assert_eq!(record_at(&room.join("good/r.json")).exit, 1, "{run}");
 }
 
 #[test]
@@ -263,12 +270,15 @@ fn full_pipe(path: &Path) -> File {
 fn every_output_into_a_pipe_whose_reader_leaves_is_lost_alone() {
     let room = room_with("bad-left", &["pipes", "good"]);
     let outs: Vec<&str> = WHOLE.into_iter().chain(GROWING).chain([SAMPLES]).collect();
+    let short = ["--json=short.json", "--plot=short.svg"];
     let pipe = |out: &&str| room.join("pipes").join(out.split_once('=').unwrap().1);
     let mut held: Vec<(PathBuf, File)> =
-        outs.iter().map(|out| (pipe(out), full_pipe(&pipe(out)))).collect();
-    let lost: Vec<String> = outs.iter().map(|out| placed(out, "pipes")).collect();
+        outs.iter().chain(&short).map(|out| (pipe(out), full_pipe(&pipe(out)))).collect();
+    let mut lost: Vec<String> = outs.iter().map(|out| placed(out, "pipes")).collect();
     let _turn = shared();
     let line = format!("{RUN} {} {}", lost.join(" "), all_in("good").join(" "));
+    let line = line + &short.map(|out| format!(" {}", out.replace('=', " pipes/"))).concat();
+    lost.extend(["--json", "--plot"].map(str::to_owned));
     let running = Running::of(&mut program_in(&room, &line));
     let open = PathBuf::from(format!("/proc/{}/fd", running.id()));
     let until = Instant::now() + Duration::from_secs(120);

@@ -56,7 +56,11 @@ fn a_rule_that_holds_or_cannot_be_told_fails_the_comparison() {
     assert!(untold.out.contains(why), "{untold}");
     of("all.mean>+5%").exits(0);
     of("all.p99>+x%").complains(2, &["'all.p99>+x%' is not a rule such as", "+5%"]);
-    of("speed>+5%").complains(2, &["'speed' is neither rate, errors, start_skew"]);
+    of("speed>+5%").complains(2, &["'speed' is neither rate, errors, start_skew, answered"]);
+    // Flags behind -- were read as files that do not exist.
+    for line in ["compare a.json -- a.json --fail-on p99>+5%", "merge -- --json a.json"] {
+        run_in(&folder, line).complains(2, &["follows --", "write flags before"]);
+    }
 }
 
 #[test]
@@ -92,6 +96,8 @@ fn groups_of_records_are_compared_by_their_scatter() {
     run_in(&folder, "compare a1.json").complains(2, &["a second RECORD"]);
     // A pattern that matched no file, and one that matched a run twice.
     run_in(&folder, "compare a1.json a2.json --").complains(2, &["no record follows --"]);
+    let late = run_in(&folder, "compare a1.json a2.json -- b1.json b2.json --fail-on all.p99>+5%");
+    late.complains(2, &["'--fail-on' follows --", "before --"]);
     let twice = run_in(&folder, "compare a1.json a2.json -- b1.json a1.json");
     twice.complains(2, &["'a1.json' and 'a1.json' hold the same run"]);
     let alone = run_in(&folder, "compare a1.json b1.json --figures rate");

@@ -7,6 +7,7 @@ mod general;
 mod page;
 mod parquet;
 mod server_reports;
+mod two_ways;
 
 use crate::child::run_on_small_disk;
 use crate::prelude::*;
@@ -181,18 +182,19 @@ fn two_outputs_into_one_file_are_refused() {
     let folder = room("twice");
     fs::write(folder.join("a"), "old").unwrap();
     fs::hard_link(folder.join("a"), folder.join("hard")).unwrap();
+    fs::hard_link(folder.join("a"), folder.join("hard.csv")).unwrap();
     symlink("a", folder.join("soft")).unwrap();
-    symlink("new", folder.join("ahead")).unwrap();
+    symlink("new", folder.join("ahead.csv")).unwrap();
     for (line, words) in [
-        ("--json a --samples a", ["--json 'a'", "--samples 'a'"]),
-        ("--json a --samples hard", ["--json 'a'", "--samples 'hard'"]),
+        ("--json hard.csv --samples hard.csv", ["--json 'hard.csv'", "--samples 'hard.csv'"]),
+        ("--json a --samples hard.csv", ["--json 'a'", "--samples 'hard.csv'"]),
         (
             "--verify 1 --verify-details soft --json ./a",
             ["--json './a'", "--verify-details 'soft'"],
         ),
-        ("--json new --samples ./ahead", ["--json 'new'", "--samples './ahead'"]),
+        ("--json new --samples ./ahead.csv", ["--json 'new'", "--samples './ahead.csv'"]),
         ("--json x.svg --plot x.svg", ["--json 'x.svg'", "--plot 'x.svg'"]),
-        ("--json - --samples /dev/stdout", ["--json '-'", "--samples '/dev/stdout'"]),
+        ("--json - --samples /dev/stdout", ["samples and json", "stdout"]),
     ] {
         run_in(&folder, &format!("{SHORT} {line}")).complains(2, &words);
     }
