@@ -399,6 +399,7 @@ fn item_figures(times: &Times<Histogram<u64>>) -> Option<ItemFigures> {
     Some(ItemFigures {
         age_s: Counts::of(times.item_age_s.as_ref()?),
         ttl_s: Counts::of(times.item_ttl_s.as_ref()?),
+        never_expires: Counts::of(times.item_endless.as_ref()?),
         read_before: Counts::of(times.item_read.as_ref()?),
     })
 }
