@@ -154,13 +154,13 @@ fn rate_of_connections(churn: &ChurnPlan, counted: Option<(f64, u64)>) -> Check 
         return skipped(code, "connections had no target rate");
     };
     if expected < 1.0 {
-        return skipped(code, "no two connections were due in the measured window");
+        return skipped(code, "no two connections were requested in the measured window");
     }
     let four_sigma = 4.0 * (openings.arrival.squared_variation() * expected).sqrt() / expected;
     let allowed = RATE_TOLERANCE.max(four_sigma).max(1.0 / expected);
     let off = begun as f64 / expected - 1.0;
     let message = format!(
-        "{begun} connections were started, {expected:.0} were due ({})",
+        "{begun} connections were started, {expected:.0} were requested by then ({})",
         format_change(off, 2)
     );
     judged(code, off.abs() <= allowed, message, off.abs(), allowed)

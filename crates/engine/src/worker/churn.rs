@@ -16,7 +16,7 @@ use memtide_workload::schedule::Lane;
 use memtide_workload::{Schedule, Source};
 use memtide_world::driver::{Closed, ConnectError, Driver, PeerError};
 use memtide_world::fleet::{Stage, TroubleKind};
-use memtide_world::plan::{ChurnPlan, Plan};
+use memtide_world::plan::{ChurnPlan, OnFull, Plan};
 use std::collections::VecDeque;
 use std::mem;
 
@@ -37,7 +37,7 @@ pub(super) struct Churn {
     deadline_armed: Instant,
     /// True while a connection is due and every slot is taken.
     waiting: bool,
-    /// A connection intended before this instant is dropped if it finds no free slot.
+    /// A connection intended before this instant is dropped if it has found no free slot.
     skip_to: Instant,
     /// The most connections open at once.
     pub(super) most: u32,
@@ -88,9 +88,8 @@ impl Churn {
             Lane { index: u32::from(worker), count: u32::from(plan.workers), own_stream: false };
         let openings = match openings {
             Some(pace) => {
-                let draws = (plan.seed, Stream::OPENING);
-                let curve = pace.curve.clone();
-                let schedule = Schedule::of_stream(pace.arrival, curve, draws, lane);
+                let (curve, stream) = (pace.curve.clone(), Stream::OPENING);
+                let schedule = Schedule::of_stream(pace.arrival, curve, plan.seed, stream, lane);
                 Openings::Open(schedule.with_draws(pace.draws))
             }
             None => Openings::Closed { next: u64::from(worker), stride: u64::from(plan.workers) },
@@ -205,9 +204,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         if self.course.stage != Stage::Running {
             return;
         }
+        let has_waited = self.churn.as_mut().is_some_and(|churn| mem::take(&mut churn.waiting));
         for _ in 0..BATCH_MAX {
             let Some(churn) = &mut self.churn else { return };
-            churn.waiting = false;
             let Some((number, at)) = churn.due(&self.course.offer, now) else { return };
             if at > now {
                 return self.arm_opening(at);
@@ -215,30 +214,45 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             let closed = churn.is_closed();
             let late = !closed && at + self.facts.timeout <= now;
             let slot_id = churn.free.front().copied();
+            // The slot may have become free too late for one that has waited.
+            let may_drop = slot_id.is_none() || has_waited;
             match slot_id {
                 _ if late => self.end_unopened(at, ChurnFate::ConnectTimedOut, 1),
-                Some(slot_id) => self.start_connection(slot_id, (number, at), now),
                 None if closed => return,
-                None => {
-                    let mut skip_to = churn.skip_to;
-                    let on_full = self.facts.on_full;
-                    let is_dropped = gives_up(on_full, &mut skip_to, at, Instant::NEVER, now);
-                    churn.skip_to = skip_to;
-                    if !is_dropped {
-                        churn.waiting = true;
-                        let deadline = at + self.facts.timeout;
-                        if deadline < churn.deadline_armed {
-                            churn.deadline_armed = deadline;
-                            self.agenda.arm(deadline, Timer::OpeningDeadline);
-                        }
-                        return;
-                    }
+                _ if may_drop && self.gives_up_opening(at, now) => {
                     self.end_unopened(at, ChurnFate::Dropped, 1);
                 }
+                Some(slot_id) => self.start_connection(slot_id, (number, at), now),
+                None => return self.await_slot(at),
             }
         }
         // More connections may be due, but completions must not wait.
         self.arm_opening(now + Span::from_ns(1));
+        if let Some(churn) = &mut self.churn {
+            churn.waiting = has_waited;
+        }
+    }
+
+    /// True if a connection that was due `at` and found no free slot is dropped.
+    fn gives_up_opening(&mut self, at: Instant, now: Instant) -> bool {
+        let Some(churn) = &mut self.churn else { return false };
+        gives_up(self.facts.on_full, &mut churn.skip_to, at, self.course.offer.end, now)
+    }
+
+    /// Notes that a connection that was due `at` waits for a slot, until it has timed out or is so
+    /// late that it is dropped.
+    fn await_slot(&mut self, at: Instant) {
+        let Some(churn) = &mut self.churn else { return };
+        churn.waiting = true;
+        let patience = match self.facts.on_full {
+            OnFull::Skip { behind, .. } => self.facts.timeout.min(behind + Span::from_ns(1)),
+            OnFull::Queue | OnFull::Drop => self.facts.timeout,
+        };
+        let deadline = at + patience;
+        if deadline < churn.deadline_armed {
+            churn.deadline_armed = deadline;
+            self.agenda.arm(deadline, Timer::OpeningDeadline);
+        }
     }
 
     fn arm_opening(&mut self, at: Instant) {

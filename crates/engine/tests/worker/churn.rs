@@ -166,6 +166,32 @@ fn a_connection_without_a_place_waits_or_is_dropped() {
     assert!(fate(&counted, ChurnFate::ConnectTimedOut) > 190, "{counted:?}");
 }
 
+/// A connection that waited for a slot was started as soon as one was free, however late it was.
+#[test]
+fn a_connection_that_waited_too_long_for_a_slot_is_dropped() {
+    // A connection lasts 50 ms, and one is due every millisecond.
+    let (behind, until) = (Span::from_ms(5), Span::from_ms(4));
+    let planned = ChurnPlan {
+        openings: Some(pace(Arrival::Fixed, 1_000.0)),
+        calls: 2,
+        call_pace: Some(pace(Arrival::Fixed, 20.0)),
+        on_full: OnFull::Skip { behind, until },
+        ..churn()
+    };
+    for connections in [1, 3] {
+        let plan = Plan { connections, ..plan_of(planned.clone()) };
+        let ran = run(&plan, Script::default());
+        let counted = checked(&plan, &ran);
+        let dropped = fate(&counted, ChurnFate::Dropped);
+        assert_eq!(fate(&counted, ChurnFate::Completed) + dropped, 200, "{counted:?}");
+        assert!(counted.started >= 4 * u64::from(connections), "{counted:?}");
+        let churn = ran.totals.churn.as_ref().expect("they are counted");
+        let latest = churn.connect_response.moments().max - 100_000;
+        assert!(latest <= behind.ns() + 1, "one was started {latest} ns late");
+        assert!(latest >= until.ns(), "those that may wait do: {latest} ns");
+    }
+}
+
 #[test]
 fn a_server_that_stops_loses_the_connections_whose_calls_time_out() {
     let script = Script { server_stops: vec![Stretch::ms(1_000, 60_000)], ..Script::default() };

@@ -114,6 +114,19 @@ fn growing_gaps_are_a_rate_that_falls() {
     assert_eq!(rate.map(|check| check.result), Some(CheckResult::Passed), "{rate:?}");
 }
 
+/// The verdict called an expected number `due`, beside another number that really was.
+#[test]
+fn connections_that_were_due_are_those_that_the_record_counts() {
+    let full = [("on-full", "skip:5ms,4ms"), ("connections", "4"), ("call-rate", "100")];
+    let rehearsal = world(&full).rehearse();
+    let measure = &churn(&rehearsal).measure;
+    assert_eq!((measure.intended, measure.started + measure.dropped), (4_000, 4_000));
+    let rate = rehearsal.record.believable.checks.iter();
+    let rate = rate.filter(|check| check.code == CheckKind::Rate).map(|check| &check.message);
+    let said: Vec<_> = rate.collect();
+    assert!(matches!(said[..], [one] if one.contains("requested") && !one.contains("due")));
+}
+
 #[test]
 fn a_wave_is_of_connections() {
     let mut words = vec![("wave", "ramp:100,900"), ("duration", "8s")];
