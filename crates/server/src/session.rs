@@ -8,7 +8,7 @@ mod rest;
 use crate::clock::Clock;
 use crate::fault::FaultCounts;
 use crate::shard::Incoming;
-use crate::store::{Store, StoreAt, StoreOptions};
+use crate::store::{Store, StoreOptions};
 use crate::table::{Outgoing, ReplyBuffer};
 use memtide_codec::text::{RequestDecoder, encode};
 use memtide_codec::{BadRequest, ErrorKind, ErrorReply, Keys, Reply, Request, Then, Verb, meta};
