@@ -69,18 +69,21 @@ impl Trust {
         path.map(drop).map_err(|error| self.chain_fault(&error, shown))
     }
 
-    /// Verifies the dates of a trusted CA's certificate, which webpki does not look at.
+    /// Verifies the dates of a trusted CA's certificate, which webpki does not look at. A CA that was
+    /// renewed with its key has several.
     fn verify_anchor(&self, anchor: &TrustAnchor<'_>, now: UnixTime) -> Result<(), webpki::Error> {
-        let nth = self.anchors.iter().position(|it| it == anchor);
-        let [from, until] = self.validity[nth.expect("paths end at anchors")];
+        let same = self.anchors.iter().zip(&self.validity).filter(|(it, _)| *it == anchor);
+        let mut validity: Vec<[u64; 2]> = same.map(|(_, validity)| *validity).collect();
+        validity.sort_unstable_by_key(|[_, until]| *until);
+        if validity.iter().any(|[from, until]| (*from..=*until).contains(&now.as_secs())) {
+            return Ok(());
+        }
+        let [from, until] = *validity.last().expect("paths end at anchors");
         let at = |second: u64| UnixTime::since_unix_epoch(Duration::from_secs(second));
-        if now.as_secs() > until {
-            return Err(webpki::Error::CertExpired { time: now, not_after: at(until) });
-        }
-        match now.as_secs() < from {
-            true => Err(webpki::Error::CertNotValidYet { time: now, not_before: at(from) }),
-            false => Ok(()),
-        }
+        Err(match now.as_secs() > until {
+            true => webpki::Error::CertExpired { time: now, not_after: at(until) },
+            false => webpki::Error::CertNotValidYet { time: now, not_before: at(from) },
+        })
     }
 
     /// The fault of a certificate that no trusted CA signed, or not as it should be.

@@ -238,3 +238,31 @@ fn a_changed_certificate_is_not_believed() {
     let fault = fault(&own, Material { chain, ..right }, "localhost");
     assert!(matches!(fault, Some(CertificateFault::Unusable(_))), "{fault:?}");
 }
+
+#[test]
+fn a_ca_that_was_renewed_with_its_key_is_trusted_beside_its_old_certificate() {
+    let key = KeyPair::generate().unwrap();
+    let root = |first, last| {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.distinguished_name.push(DnType::CommonName, "Root");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        (params.not_before, params.not_after) =
+            (date_time_ymd(first, 1, 1), date_time_ymd(last, 1, 1));
+        let own = params.self_signed(&key).unwrap().pem();
+        (own, params)
+    };
+    let (old, _) = root(2001, 2011);
+    let (renewed, params) = root(2010, 2090);
+    let (next, _) = root(2089, 2100);
+    let issuer = Issuer::new(params, KeyPair::from_pem(&key.serialize_pem()).unwrap());
+    let trusted = |by: &[&String]| {
+        fault(
+            &by.iter().copied().cloned().collect::<String>(),
+            signed(&issuer, |_| {}),
+            "localhost",
+        )
+    };
+    assert_eq!(trusted(&[&old, &renewed]), None);
+    assert_eq!(trusted(&[&renewed, &next]), None);
+    assert_eq!(trusted(&[&old]), Some(CertificateFault::CaExpired(1_293_840_000)));
+}
