@@ -67,7 +67,6 @@ impl NormalGaps {
         }
         // A draw is above 0 if it is above the mean less this many deviations.
         let below = 1.0 / deviation;
-        let density = |z: f64| (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt();
         let kept = 0.5 + integral(density, below.min(9.0));
         let edge = deviation * density(below);
         let mean = kept + edge;
@@ -75,6 +74,11 @@ impl NormalGaps {
         let squared_variation = (square / (mean * mean) - 1.0).max(0.0);
         Self { deviation, mean, squared_variation }
     }
+}
+
+/// The density of the standard normal distribution.
+fn density(z: f64) -> f64 {
+    (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt()
 }
 
 /// Integrates from 0 to `end` by Simpson's rule; ten correct digits for a smooth `f` and `end` <
@@ -175,14 +179,14 @@ impl FromStr for Arrival {
             "ascending" => {
                 let [step] = GRAMMAR.arguments(word, arguments)?;
                 let range = "a step from 0 to 1e12 first gaps";
-                let allowed = |v: f64| (0.0..=1e12).contains(&v);
-                Ok(Self::Ascending(GRAMMAR.number(word, step, range, allowed)?))
+                let step = GRAMMAR.number(word, step, range, |v| (0.0..=1e12).contains(&v))?;
+                Ok(Self::Ascending(step))
             }
             "normal" => {
                 let [deviation] = GRAMMAR.arguments(word, arguments)?;
                 let range = "a deviation from 0 to 10 mean gaps";
-                let allowed = |v: f64| (0.0..=10.0).contains(&v);
-                let deviation = GRAMMAR.number(word, deviation, range, allowed)?;
+                let deviation =
+                    GRAMMAR.number(word, deviation, range, |v| (0.0..=10.0).contains(&v))?;
                 Ok(Self::Normal(NormalGaps::new(deviation)))
             }
             "etc" => plain(Self::Etc),

@@ -94,7 +94,8 @@ impl Schedule {
     pub fn of_stream(
         arrival: Arrival,
         curve: RateCurve,
-        (seed, stream): (u64, Stream),
+        seed: u64,
+        stream: Stream,
         lane: Lane,
     ) -> Self {
         let mut schedule = Self::new(arrival, curve, seed, lane);

@@ -171,10 +171,6 @@ impl MixSource {
     /// The source of a plan, whose fields must be within the bounds of [`SourcePlan`].
     pub fn new(plan: &SourcePlan) -> Self {
         assert!(plan.multiget > 0, "a get asks for at least one key");
-        let picker = |keys| {
-            let picker = KeyPicker::new(plan.popularity.clone(), keys, plan.seed);
-            picker.with_walkers(plan.walkers)
-        };
         // 2^64 as a double; the cast saturates.
         let below = (plan.multiget_share * 18_446_744_073_709_551_616.0) as u64;
         Self {
@@ -184,9 +180,12 @@ impl MixSource {
             turn: (plan.order == MixOrder::Turn).then(|| Turn::new(&plan.mix)),
             multiget: plan.multiget,
             many_below: (plan.multiget_share < 1.0).then_some(below),
-            ordinary: picker(plan.keys).with_stride(plan.multiget),
+            ordinary: picker(plan, plan.keys).with_stride(plan.multiget),
             numeric_from: if plan.numeric_keys > 0 { plan.keys } else { 0 },
-            numeric: picker(if plan.numeric_keys > 0 { plan.numeric_keys } else { plan.keys }),
+            numeric: match plan.numeric_keys {
+                0 => picker(plan, plan.keys),
+                keys => picker(plan, keys),
+            },
         }
     }
 
@@ -209,6 +208,11 @@ impl MixSource {
             _ => self.multiget,
         }
     }
+}
+
+/// What picks from this number of keys.
+fn picker(plan: &SourcePlan, keys: u64) -> KeyPicker {
+    KeyPicker::new(plan.popularity.clone(), keys, plan.seed).with_walkers(plan.walkers)
 }
 
 impl Source for MixSource {

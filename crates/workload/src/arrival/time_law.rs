@@ -32,11 +32,10 @@ impl TimeLaw {
 
     /// The time for `u` in (0, 1).
     pub fn at(&self, u: f64) -> Span {
-        let ns = |span: Span| span.ns() as f64;
         let law = match *self {
             Self::Fixed(time) => return time,
-            Self::Uniform(least, most) => Law::Uniform(ns(least), ns(most)),
-            Self::Exponential(mean) => Law::Exponential(ns(mean)),
+            Self::Uniform(least, most) => Law::Uniform(least.ns() as f64, most.ns() as f64),
+            Self::Exponential(mean) => Law::Exponential(mean.ns() as f64),
         };
         // A cast saturates: negative numbers become zero.
         Span::from_ns(law.quantile(u) as u64)
@@ -54,39 +53,44 @@ impl FromStr for TimeLaw {
 
     fn from_str(word: &str) -> Result<Self, WordError> {
         let (name, arguments) = split(word);
-        let time = |argument: &str| match units::parse_span(argument) {
-            Ok(time) if time <= LONGEST => Ok(time),
-            Ok(_) => Err(GRAMMAR.wrong(word, format!("'{argument}' is above 1h"))),
-            Err(error) => Err(GRAMMAR.wrong(word, error.to_string())),
-        };
         match name {
             "fixed" | "exponential" => {
                 let [argument] = GRAMMAR.arguments(word, arguments)?;
                 let law = if name == "fixed" { Self::Fixed } else { Self::Exponential };
-                time(argument).map(law)
+                time(word, argument).map(law)
             }
             "uniform" => {
                 let [least, most] = GRAMMAR.arguments(word, arguments)?;
-                match (time(least)?, time(most)?) {
+                match (time(word, least)?, time(word, most)?) {
                     (least, most) if least <= most => Ok(Self::Uniform(least, most)),
                     _ => Err(GRAMMAR.wrong(word, "the least time is above the greatest")),
                 }
             }
             _ if arguments.is_none() && name.starts_with(|c: char| c.is_ascii_digit()) => {
-                time(name).map(Self::Fixed)
+                time(word, name).map(Self::Fixed)
             }
             _ => Err(GRAMMAR.unknown(word, name)),
         }
     }
 }
 
+/// Parses a time of the law `word`.
+fn time(word: &str, argument: &str) -> Result<Span, WordError> {
+    match units::parse_span(argument) {
+        Ok(time) if time <= LONGEST => Ok(time),
+        Ok(_) => Err(GRAMMAR.wrong(word, format!("'{argument}' is above 1h"))),
+        Err(error) => Err(GRAMMAR.wrong(word, error.to_string())),
+    }
+}
+
 impl fmt::Display for TimeLaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = |span: &Span| units::span_word(*span);
         match self {
-            Self::Fixed(time) => write!(f, "fixed:{}", word(time)),
-            Self::Uniform(least, most) => write!(f, "uniform:{},{}", word(least), word(most)),
-            Self::Exponential(mean) => write!(f, "exponential:{}", word(mean)),
+            Self::Fixed(time) => write!(f, "fixed:{}", units::span_word(*time)),
+            Self::Uniform(least, most) => {
+                write!(f, "uniform:{},{}", units::span_word(*least), units::span_word(*most))
+            }
+            Self::Exponential(mean) => write!(f, "exponential:{}", units::span_word(*mean)),
         }
     }
 }

@@ -58,8 +58,9 @@ impl Entry {
 impl Turn {
     /// A rotation of the kinds of `mix` at its beginning.
     pub(crate) fn new(mix: &Mix) -> Self {
-        let entry = |of: &super::Entry| Entry { kind: of.kind, weight: of.weight, given: 0 };
-        let mut entries: Vec<Entry> = mix.entries.iter().map(entry).collect();
+        let entries = mix.entries.iter();
+        let entries = entries.map(|of| Entry { kind: of.kind, weight: of.weight, given: 0 });
+        let mut entries: Vec<Entry> = entries.collect();
         entries.sort_by_key(|entry| !entry.kind.stores_value());
         Self { entries }
     }

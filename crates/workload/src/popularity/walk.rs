@@ -34,39 +34,43 @@ impl Walk {
             Some((numbers, law)) => (numbers, Some(law)),
             None => (arguments.unwrap_or(""), None),
         };
-        let wrong = |reason: String| GRAMMAR.wrong(word, reason);
-        let count = |text: &str| match parse_count(text.trim()) {
-            Ok(0) => Err(wrong(format!("'{text}' must be a count of at least 1"))),
-            count => count.map_err(|error| wrong(error.to_string())),
-        };
         let law = law.map(|law| law.trim().parse::<SizeLaw>()).transpose();
-        let law = law.map_err(|error| wrong(error.to_string()))?;
+        let law = law.map_err(|error| GRAMMAR.wrong(word, error.to_string()))?;
         if law.as_ref().is_some_and(SizeLaw::ascends) {
-            return Err(wrong(
-                "a walk draws the keys that replace others, and ascending draws nothing".to_owned(),
-            ));
+            let reason = "a walk draws the keys that replace others, and ascending draws nothing";
+            return Err(GRAMMAR.wrong(word, reason));
         }
         let parts: Vec<&str> = numbers.split(',').map(str::trim).collect();
         let (capacity, renewal) = match parts[..] {
-            [capacity] => (count(capacity)?, None),
+            [capacity] => (count(word, capacity)?, None),
             [capacity, passes, fraction] => {
-                let passes = count(passes)?;
-                let fraction = parse_fraction(fraction).map_err(|e| wrong(e.to_string()))?;
+                let passes = count(word, passes)?;
+                let fraction =
+                    parse_fraction(fraction).map_err(|e| GRAMMAR.wrong(word, e.to_string()))?;
                 if fraction <= 0.0 {
-                    return Err(wrong("the fraction to replace is 0".to_owned()));
+                    return Err(GRAMMAR.wrong(word, "the fraction to replace is 0"));
                 }
                 if law.is_none() {
                     let reason = "without @LAW nothing is drawn, so nothing can be replaced";
-                    return Err(wrong(reason.to_owned()));
+                    return Err(GRAMMAR.wrong(word, reason));
                 }
-                (count(capacity)?, Some(Renewal { passes, fraction }))
+                (count(word, capacity)?, Some(Renewal { passes, fraction }))
             }
             _ => {
                 let given = parts.len();
-                return Err(wrong(format!("it takes 1 or 3 numbers, {given} given")));
+                let reason = format!("it takes 1 or 3 numbers, {given} given");
+                return Err(GRAMMAR.wrong(word, reason));
             }
         };
         Ok(Self { capacity, law, renewal })
+    }
+}
+
+/// Parses a count of the walk `word`.
+fn count(word: &str, text: &str) -> Result<u64, WordError> {
+    match parse_count(text.trim()) {
+        Ok(0) => Err(GRAMMAR.wrong(word, format!("'{text}' must be a count of at least 1"))),
+        count => count.map_err(|error| GRAMMAR.wrong(word, error.to_string())),
     }
 }
 
@@ -138,11 +142,12 @@ impl Walker {
     /// is slow only if renewals redraw few entries.
     fn last_renewal(&self, walker: u64, entry: u64, renewals: u64, apart_max: u64) -> u64 {
         let stream = Stream::WALK_RENEWAL.of_lane(walker);
-        let draws = |renewal: u64| {
-            let mut random = Random::at(self.seed, stream, renewal);
+        let mut renewals = (1..=renewals).rev();
+        let last = renewals.find(|renewal| {
+            let mut random = Random::at(self.seed, stream, *renewal);
             let apart = 1 + random.below(apart_max);
             entry % apart == random.below(apart)
-        };
-        (1..=renewals).rev().find(|&renewal| draws(renewal)).unwrap_or(0)
+        });
+        last.unwrap_or(0)
     }
 }

@@ -252,7 +252,7 @@ fn a_schedule_that_begins_anew_is_due_at_once_and_draws_other_gaps() {
 fn gaps_of_a_stream_of_their_own_follow_the_law_and_are_not_the_operations() {
     let law = |stream| {
         let lane = lane(0, 1, false);
-        let schedule = Schedule::of_stream(Arrival::Poisson, constant(1e4), (1, stream), lane);
+        let schedule = Schedule::of_stream(Arrival::Poisson, constant(1e4), 1, stream, lane);
         take(schedule, 20_000)
     };
     let openings = law(Stream::OPENING);

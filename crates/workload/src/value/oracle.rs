@@ -131,10 +131,9 @@ impl Oracle {
     /// Changes the state of a key and returns the new state.
     fn change(&self, id: u64, change: impl Fn(State) -> State) -> State {
         let Some(state) = self.state_of(id) else { return State::default() };
-        let change = |bits| change(State::unpack(bits));
         let mut before = state.load(Ordering::Relaxed);
         loop {
-            let after = change(before);
+            let after = change(State::unpack(before));
             debug_assert!(after.done <= after.issued, "carried out before it was issued");
             debug_assert!(after.issued <= NUMBER_MAX, "a version has more bits than a proof");
             let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);

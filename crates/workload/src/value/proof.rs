@@ -108,8 +108,7 @@ impl ValueSpace {
 
     /// The owner and version that a proof names; `None` if it is not a proof.
     fn read_proof(&self, proof: &[u8; PROOF_BYTES]) -> Option<(u32, Version)> {
-        let word = |at: usize| read(&proof[at * WORD_LETTERS..][..WORD_LETTERS]);
-        let (owner, version) = (word(0)?, Version { writer: word(1)?, number: word(2)? });
+        let (owner, version) = claim(proof)?;
         (self.proof(owner, version) == *proof).then_some((owner, version))
     }
 }
@@ -231,14 +230,22 @@ impl ValueCheck {
             return Some(0);
         }
         let head = &self.head[..self.seen.min(PROOF_BYTES)];
-        let strange = || head.iter().position(|letter| read(&[*letter]).is_none());
-        let check = || {
-            let word = |at: usize| read(head.get(at * WORD_LETTERS..(at + 1) * WORD_LETTERS)?);
-            let claimed = Version { writer: word(1)?, number: word(2)? };
-            departure(head, &values.proof(word(0)?, claimed), 0)
-        };
-        self.owner_departure(values).or_else(strange).or_else(check)
+        if let Some(at) = self.owner_departure(values) {
+            return Some(at);
+        }
+        if let Some(at) = head.iter().position(|letter| read(&[*letter]).is_none()) {
+            return Some(at);
+        }
+        let (owner, version) = claim(head)?;
+        departure(head, &values.proof(owner, version), 0)
     }
+}
+
+/// The owner and the version in the first three words; none if they are not there.
+fn claim(head: &[u8]) -> Option<(u32, Version)> {
+    let mut words = head.chunks_exact(WORD_LETTERS).map(read);
+    let [owner, writer, number] = [words.next()??, words.next()??, words.next()??];
+    Some((owner, Version { writer, number }))
 }
 
 fn corrupt(offset: usize, version: Option<Version>) -> Finding {

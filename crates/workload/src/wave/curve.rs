@@ -259,8 +259,8 @@ const NODES: usize = 256;
 impl Sine {
     fn new(mean: f64, amplitude: f64, period_s: f64) -> Self {
         let bare = Self { mean, amplitude, period_s, ops_until: Arc::new([]) };
-        let node = |k: usize| bare.ops_and_rate(k as f64 / NODES as f64 * period_s).0;
-        let ops_until = (0..=NODES).map(node).collect();
+        let seconds = (0..=NODES).map(|k| k as f64 / NODES as f64 * period_s);
+        let ops_until = seconds.map(|s| bare.ops_and_rate(s).0).collect();
         Self { ops_until, ..bare }
     }
 

@@ -85,14 +85,16 @@ impl FromStr for WindowLaw {
         let (name, arguments) = split(word);
         if name == "auto" {
             let [cache, miss] = WINDOWS.arguments(word, arguments)?;
-            let wrong = |reason: String| WINDOWS.wrong(word, reason);
-            let bytes = parse_size(cache).map_err(|error| wrong(error.to_string()))?;
+            let bytes =
+                parse_size(cache).map_err(|error| WINDOWS.wrong(word, error.to_string()))?;
             if bytes == 0 {
-                return Err(wrong("the cache size is 0".to_owned()));
+                return Err(WINDOWS.wrong(word, "the cache size is 0"));
             }
-            let rate = parse_fraction(miss).map_err(|error| wrong(error.to_string()))?;
+            let rate =
+                parse_fraction(miss).map_err(|error| WINDOWS.wrong(word, error.to_string()))?;
             if rate != 0.0 && rate != 0.05 {
-                return Err(wrong(format!("there is no formula for a miss rate of '{miss}'")));
+                let reason = format!("there is no formula for a miss rate of '{miss}'");
+                return Err(WINDOWS.wrong(word, reason));
             }
             return Ok(Self::Cache { bytes, misses: rate > 0.0 });
         }
