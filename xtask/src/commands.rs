@@ -18,21 +18,8 @@ pub(crate) fn cargo(root: &Path) -> Command {
 /// # Errors
 /// If cargo fails.
 pub(crate) fn released(root: &Path, packages: &[&str]) -> Result<PathBuf, String> {
-    released_with(root, packages, &[])
-}
-
-/// Builds these packages with optimisation and with more `words`; returns the folder of their
-/// programs.
-///
-/// # Errors
-/// If cargo fails.
-pub(crate) fn released_with(
-    root: &Path,
-    packages: &[&str],
-    words: &[&str],
-) -> Result<PathBuf, String> {
     let packages = packages.iter().flat_map(|package| ["--package", package]);
-    run(cargo(root).args(["build", "--release"]).args(packages).args(words))?;
+    run(cargo(root).args(["build", "--release"]).args(packages))?;
     let metadata = metadata(root)?;
     let target = metadata["target_directory"].as_str().ok_or("cargo names no target directory")?;
     Ok(Path::new(target).join("release"))

@@ -60,7 +60,7 @@ pub(crate) fn pictures(root: &Path) -> Result<(), String> {
         return Ok(());
     }
     let browser = setup::find("chromium").ok_or("chromium was installed and is not found")?;
-    run(cargo(root).args(["build", "--package", "memtide", "--features", "ui,web"]))?;
+    run(cargo(root).args(["build", "--package", "memtide"]))?;
     let folder = emptied(root.join("target/pictures"))?;
     let images = root.join("docs/images");
     fs::create_dir_all(&images).map_err(at(&images))?;

@@ -6,7 +6,7 @@ use super::SHAPE;
 use super::figures::{Rounds, Run};
 use super::readings::{number, read};
 use super::server::{Cpus, Server, free_address};
-use crate::commands::{json, released_with, succeeded};
+use crate::commands::{json, released, succeeded};
 use crate::files::at;
 use crate::web;
 use serde_json::Value;
@@ -34,8 +34,6 @@ const FILES: &[(&str, &str)] = &[
     ("samples", "samples.parquet"),
 ];
 
-/// The features of a program that can be watched.
-const WATCHED: [&str; 2] = ["--features", "memtide/ui,memtide/web"];
 /// The path of the page that is watched.
 const PAGE: &str = "bench";
 
@@ -54,7 +52,7 @@ enum Beside {
 /// If something cannot be built, started or parsed.
 pub(crate) fn run(root: &Path, rounds: u32, seconds: u32) -> Result<(), String> {
     crate::setup::install_missing(crate::setup::TESTS)?;
-    let programs = released_with(root, &["memtide", "memtide-bench"], &WATCHED)?;
+    let programs = released(root, &["memtide", "memtide-bench"])?;
     print!("{}", alone(&programs)?);
     let cpus = Cpus::inherited()?;
     let load = Load {
@@ -149,10 +147,6 @@ impl Load {
     }
 
     /// A load at a terminal, with a page that a viewer reads.
-    ///
-    /// Cause: `script`, which makes the terminal, is missing, or the page was not served.
-    ///
-    /// To do: Install Debian's bsdutils.
     fn viewed(&self) -> Result<Value, String> {
         let (record, address) = (self.folder.join("record.json"), free_address()?);
         let mut memtide = self.command(&record.display().to_string());

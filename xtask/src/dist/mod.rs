@@ -33,7 +33,7 @@ pub(crate) struct Options {
 pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     setup::install_missing(setup::STATIC)?;
     add_target(root)?;
-    let built = "build --locked --package memtide --profile static --features ui,web";
+    let built = "build --locked --package memtide --profile static";
     execute(cargo(root).args(built.split(' ')).args(["--target", TARGET]))?;
     let folder = root.join("target/dist");
     fs::create_dir_all(&folder).map_err(at(&folder))?;

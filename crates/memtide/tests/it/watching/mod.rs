@@ -1,5 +1,5 @@
 //! A run that is watched: lines on stderr, the screen of a terminal, a page for browsers. What
-//! needs a feature that is not in a first build is tested where the feature is.
+//! needs a feature is tested where the feature is.
 
 #[cfg(feature = "ui")]
 mod screen;
