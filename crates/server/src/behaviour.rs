@@ -236,12 +236,11 @@ impl fmt::Display for ServiceLaw {
 impl ServiceLaw {
     /// The value, in nanoseconds, for a uniform `u` in (0, 1).
     fn draw_ns(&self, u: f64) -> f64 {
-        let ns = |span: Span| span.ns() as f64;
         match *self {
-            Self::Fixed(span) => ns(span),
-            Self::Exponential(mean) => Law::Exponential(ns(mean)).quantile(u),
+            Self::Fixed(span) => span.ns() as f64,
+            Self::Exponential(mean) => Law::Exponential(mean.ns() as f64).quantile(u),
             Self::Lognormal(median, sigma) => {
-                ns(median) * Law::Normal(0.0, sigma).quantile(u).exp()
+                median.ns() as f64 * Law::Normal(0.0, sigma).quantile(u).exp()
             }
         }
     }

@@ -6,10 +6,10 @@ mod datagrams;
 pub use datagrams::Datagrams;
 
 use crate::clock::Clock;
-use crate::profile::{ProfileState, Then};
+use crate::profile::{Carried, ProfileState, Then};
 use crate::session::{self, Decoding, Frames, Read, Rest};
-use crate::store::Store;
-use crate::table::{self, Outgoing, ReplyBuffer};
+use crate::store::{Store, StoreAt};
+use crate::table::{self, ReplyBuffer};
 use memtide_base::Instant;
 use memtide_codec::text::RequestDecoder;
 use memtide_codec::{Request, Then as StreamThen};
@@ -71,10 +71,11 @@ impl Endpoint {
     ) {
         self.format.hear(bytes);
         let Self { format, rest, outbox } = self;
+        let at = StoreAt { clock, store };
         rest.feed(bytes, |input| match format {
             Decoding::Unheard(_) => {}
-            Decoding::Text(decoder) => read_lines((decoder, outbox), clock, input, store, state),
-            Decoding::Binary(frames) => read_frames((frames, outbox), clock, input, store, state),
+            Decoding::Text(decoder) => read_lines(decoder, outbox, input, at, state),
+            Decoding::Binary(frames) => read_frames(frames, outbox, input, at, state),
         });
         if outbox.fate != Fate::Open {
             rest.clear();
@@ -96,9 +97,9 @@ impl Endpoint {
     /// are too long for datagrams; later requests are then not carried out. A connection that would
     /// be reset or stalled has no more answers.
     fn answer_once(
-        clock: Clock,
+        item_bytes_max: usize,
         bytes: &[u8],
-        (item_bytes_max, store): (usize, &Store),
+        StoreAt { clock, store }: StoreAt<'_>,
         state: &mut ProfileState,
         out: &mut Vec<u8>,
     ) -> Option<Instant> {
@@ -147,10 +148,10 @@ impl Endpoint {
 }
 
 fn read_lines(
-    (decoder, outbox): (&mut RequestDecoder, &mut Outbox),
-    clock: Clock,
+    decoder: &mut RequestDecoder,
+    outbox: &mut Outbox,
     input: &mut &[u8],
-    store: &Store,
+    StoreAt { clock, store }: StoreAt<'_>,
     state: &mut ProfileState,
 ) {
     while outbox.fate == Fate::Open && outbox.has_room(clock.now) {
@@ -174,18 +175,19 @@ fn read_lines(
 }
 
 fn read_frames(
-    (frames, outbox): (&mut Frames, &mut Outbox),
-    clock: Clock,
+    frames: &mut Frames,
+    outbox: &mut Outbox,
     input: &mut &[u8],
-    store: &Store,
+    at: StoreAt<'_>,
     state: &mut ProfileState,
 ) {
+    let StoreAt { clock, store } = at;
     while outbox.fate == Fate::Open && outbox.has_room(clock.now) {
         // The part that a fault may change is copied.
-        let carry_out = |request: &Request<'_>, lines: &mut Outgoing| {
+        let read = frames.next(input, at, &mut outbox.bytes, |request, lines| {
             state.carry_out(clock, request, store, lines.bytes())
-        };
-        match frames.next(input, (clock, store), &mut outbox.bytes, carry_out) {
+        });
+        match read {
             Read::Nothing => return,
             Read::Carried(carried) => outbox.carried(carried),
             Read::Answered => outbox.seal(state.hold(clock.now)),
@@ -232,10 +234,10 @@ enum Fate {
 
 impl Outbox {
     /// Records that a request was carried out and its answer written.
-    fn carried(&mut self, (at, then): (Instant, Then)) {
+    fn carried(&mut self, Carried { leaves, then }: Carried) {
         match then {
-            Then::Answer => self.seal(at),
-            Then::Reset => self.end(at, After::Reset),
+            Then::Answer => self.seal(leaves),
+            Then::Reset => self.end(leaves, After::Reset),
             Then::Stall => self.fate = Fate::Stalled,
         }
     }

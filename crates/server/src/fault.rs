@@ -3,7 +3,7 @@
 
 mod effect;
 
-pub(crate) use effect::{Late, Scene, Versions};
+pub(crate) use effect::{Late, Scene, Versions, WrittenAnswer};
 
 use crate::word::{Word, WordError};
 use memtide_base::rng::{self, Stream};
@@ -218,11 +218,11 @@ fn read_fault(word: &str, text: &str) -> Result<Fault, WordError> {
     let verb = match command {
         None => None,
         Some(command) => {
-            let strikes = |verb: &Verb| verb.word() == command && kind.can_strike(*verb);
-            let verb = Verb::ALL.iter().copied().find(strikes).ok_or_else(|| {
+            let mut verbs = Verb::ALL.iter().copied();
+            let verb = verbs.find(|verb| verb.word() == command && kind.can_strike(*verb));
+            Some(verb.ok_or_else(|| {
                 WORD.wrong(word, format!("'{}' does not affect '{command}'", kind.word()))
-            })?;
-            Some(verb)
+            })?)
         }
     };
     Ok(Fault { kind, rate, verb })

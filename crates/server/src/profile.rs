@@ -3,9 +3,9 @@
 
 use crate::behaviour::{Behaviour, ReplyTiming};
 use crate::clock::Clock;
-use crate::fault::{FaultCounts, FaultKind, Faults, Late, Scene, Versions};
+use crate::fault::{FaultCounts, FaultKind, Faults, Late, Scene, Versions, WrittenAnswer};
 use crate::session::{self, Retrieval};
-use crate::store::Store;
+use crate::store::{Store, StoreAt};
 use memtide_base::rng::Stream;
 use memtide_base::{Instant, Random};
 use memtide_codec::meta::{self, Command, Flag, Mode};
@@ -56,6 +56,13 @@ pub struct ProfileState {
     versions: Versions,
     keeps_versions: bool,
     counts: FaultCounts,
+}
+
+/// A request that was carried out: when its answer leaves, and its effect on its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Carried {
+    pub leaves: Instant,
+    pub then: Then,
 }
 
 /// The effect of a request on its connection.
@@ -137,17 +144,16 @@ impl ProfileState {
         request: &Request<'_>,
         store: &Store,
         out: &mut Vec<u8>,
-    ) -> (Instant, Then) {
+    ) -> Carried {
         let Some(verb) = verb_with_key(request) else {
             self.administer(clock, request, store, out);
-            return (self.hold(clock.now), Then::Answer);
+            return Carried { leaves: self.hold(clock.now), then: Then::Answer };
         };
         let number = self.requests;
         self.requests += 1;
         let leaves = self.timing.finish(number, clock.now);
         let turn = Turn { number, verb, leaves };
-        let then = self.answer(clock, request, store, out, turn);
-        (leaves, then)
+        Carried { leaves, then: self.answer(clock, request, store, out, turn) }
     }
 
     fn administer(
@@ -204,7 +210,7 @@ impl ProfileState {
                 FaultKind::Reset => Then::Reset,
                 FaultKind::Stall => Then::Stall,
                 _ => {
-                    let answer = (&mut *out, from);
+                    let answer = WrittenAnswer { out, from };
                     let struck = match request {
                         Request::Meta(asked) => scene.strike_meta(kind, asked, &mut random, answer),
                         _ => scene.strike(kind, keys, &mut random, answer),
@@ -233,7 +239,7 @@ fn answer_whole(clock: Clock, request: &Request<'_>, store: &Store, out: &mut Ve
     let from = out.len();
     let most = from + ANSWER_BYTES_MAX;
     let mut retrieval = Retrieval { verb, expiry, keys };
-    while !retrieval.go_on((clock, store), out, most) {
+    while !retrieval.go_on(StoreAt { clock, store }, out, most) {
         if out.len() >= most {
             out.truncate(from);
             return encode::reply(out, &TOO_LONG);

@@ -8,7 +8,7 @@ mod rest;
 use crate::clock::Clock;
 use crate::fault::FaultCounts;
 use crate::shard::Incoming;
-use crate::store::{Store, StoreOptions};
+use crate::store::{Store, StoreAt, StoreOptions};
 use crate::table::{Outgoing, ReplyBuffer};
 use memtide_codec::text::{RequestDecoder, encode};
 use memtide_codec::{BadRequest, ErrorKind, ErrorReply, Keys, Reply, Request, Then, Verb, meta};
@@ -122,22 +122,22 @@ impl Session {
     ) -> Flow {
         self.format.hear(bytes);
         let Self { format, unfinished, rest } = self;
-        let place = (clock, store);
+        let at = StoreAt { clock, store };
         let flow = rest.feed(bytes, |input| match format {
             Decoding::Unheard(_) => Flow::Continue,
             Decoding::Text(decoder) => {
                 if let Some(begun) = unfinished {
-                    if !begun.go_on(place, out, most) {
+                    if !begun.go_on(at, out, most) {
                         return Flow::Paused;
                     }
                     *unfinished = None;
                 }
-                read_lines(decoder, input, place, out, most).unwrap_or_else(|begun| {
+                read_lines(decoder, input, at, out, most).unwrap_or_else(|begun| {
                     *unfinished = Some(begun);
                     Flow::Paused
                 })
             }
-            Decoding::Binary(frames) => read_frames(frames, input, place, out, most),
+            Decoding::Binary(frames) => read_frames(frames, input, at, out, most),
         });
         if flow == Flow::Close {
             rest.clear();
@@ -152,7 +152,7 @@ impl Session {
 fn read_lines(
     decoder: &mut RequestDecoder,
     input: &mut &[u8],
-    (clock, store): (Clock, &Store),
+    at: StoreAt<'_>,
     out: &mut impl ReplyBuffer,
     most: usize,
 ) -> Result<Flow, Unfinished> {
@@ -164,14 +164,14 @@ fn read_lines(
             Ok(Some(Request::Quit)) => return Ok(Flow::Close),
             Ok(Some(Request::Retrieve { verb, expiry, keys })) => {
                 let mut retrieval = Retrieval { verb, expiry, keys };
-                if !retrieval.go_on((clock, store), out, most) {
+                if !retrieval.go_on(at, out, most) {
                     return Err(Unfinished::of(&retrieval));
                 }
             }
-            Ok(Some(request)) => answer(clock, &request, store, out),
+            Ok(Some(request)) => answer(at.clock, &request, at.store, out),
             Ok(None) => return Ok(Flow::Continue),
             Err(bad) => {
-                refuse(decoder, clock, &bad, store, out.bytes());
+                refuse(decoder, at.clock, &bad, at.store, out.bytes());
                 if bad.then == Then::Close {
                     return Ok(Flow::Close);
                 }
@@ -183,7 +183,7 @@ fn read_lines(
 fn read_frames(
     frames: &mut Frames,
     input: &mut &[u8],
-    (clock, store): (Clock, &Store),
+    at: StoreAt<'_>,
     out: &mut impl ReplyBuffer,
     most: usize,
 ) -> Flow {
@@ -191,9 +191,10 @@ fn read_frames(
         if out.waiting() >= most && !input.is_empty() {
             return Flow::Paused;
         }
-        let carry_out =
-            |request: &Request<'_>, lines: &mut Outgoing| answer(clock, request, store, lines);
-        match frames.next(input, (clock, store), out, carry_out) {
+        let read = frames.next(input, at, out, |request, lines| {
+            answer(at.clock, request, at.store, lines);
+        });
+        match read {
             Read::Nothing => return Flow::Continue,
             Read::Answered | Read::Carried(()) => {}
             Read::Close => return Flow::Close,
@@ -213,7 +214,7 @@ impl Retrieval<'_> {
     /// keys. Returns false if keys are left.
     pub fn go_on(
         &mut self,
-        (clock, store): (Clock, &Store),
+        StoreAt { clock, store }: StoreAt<'_>,
         out: &mut impl ReplyBuffer,
         most: usize,
     ) -> bool {
@@ -251,10 +252,10 @@ impl Unfinished {
         Self { verb, expiry, keys: keys.rest().to_vec(), done: 0 }
     }
 
-    fn go_on(&mut self, place: (Clock, &Store), out: &mut impl ReplyBuffer, most: usize) -> bool {
+    fn go_on(&mut self, at: StoreAt<'_>, out: &mut impl ReplyBuffer, most: usize) -> bool {
         let keys = Keys::spaced(&self.keys[self.done..]);
         let mut retrieval = Retrieval { verb: self.verb, expiry: self.expiry, keys };
-        let finished = retrieval.go_on(place, out, most);
+        let finished = retrieval.go_on(at, out, most);
         self.done = self.keys.len() - retrieval.keys.rest().len();
         finished
     }
@@ -287,7 +288,7 @@ pub(crate) fn answer(
     let (silent, reply) = match *request {
         Request::Retrieve { verb, expiry, keys } => {
             let mut retrieval = Retrieval { verb, expiry, keys };
-            while !retrieval.go_on((clock, store), out, usize::MAX) {}
+            while !retrieval.go_on(StoreAt { clock, store }, out, usize::MAX) {}
             return;
         }
         Request::Store { verb, key, flags, expiry, value, cas, noreply } => {

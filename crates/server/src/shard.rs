@@ -206,17 +206,12 @@ impl Shard {
             *misses += 1;
             return Reply::NotFound;
         };
-        self.count_found(target, at, (up, delta)).map_or(NON_NUMERIC, Reply::Number)
+        self.count_found(target, at, up, delta).map_or(NON_NUMERIC, Reply::Number)
     }
 
     /// Adds to the number of an item or subtracts from it; returns the new number. `None` if the
     /// value is none.
-    fn count_found(
-        &mut self,
-        target: &KeyAccess<'_>,
-        at: At,
-        (up, delta): (bool, u64),
-    ) -> Option<u64> {
+    fn count_found(&mut self, target: &KeyAccess<'_>, at: At, up: bool, delta: u64) -> Option<u64> {
         let before = number_in(self.table.item(at).value())?;
         let Counters { incr_hits, decr_hits, .. } = &mut self.counters;
         *if up { incr_hits } else { decr_hits } += 1;
@@ -258,11 +253,9 @@ impl Shard {
         value: &[u8],
         random: &mut Random,
     ) -> Option<Vec<u8>> {
-        let differs = |item: &&Item| item.key() != target.key && item.value() != value;
-        self.table
-            .some_items(random.bits(), OTHERS_MAX)
-            .find(|item| target.is_there(item) && differs(item))
-            .map(|item| item.value().to_vec())
+        let others = self.table.some_items(random.bits(), OTHERS_MAX);
+        let mut others = others.filter(|item| item.key() != target.key && item.value() != value);
+        others.find(|item| target.is_there(item)).map(|item| item.value().to_vec())
     }
 
     /// The position of the key's item. An expired item is removed.
@@ -415,11 +408,15 @@ fn finish_value(item: &Item, out: &mut impl ReplyBuffer) {
 /// The number that a value starts with, as C's `strtoull` sees it: white space before it, a plus
 /// sign, and white space after it are allowed.
 fn number_in(value: &[u8]) -> Option<u64> {
-    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r');
     let start = value.iter().position(|byte| !is_space(byte))?;
     let value = value[start..].strip_prefix(b"+").unwrap_or(&value[start..]);
     let end = value.iter().position(is_space).unwrap_or(value.len());
     let digits = std::str::from_utf8(&value[..end]).ok()?;
     // The standard library would accept a second sign.
     if digits.starts_with('+') { None } else { digits.parse().ok() }
+}
+
+/// True if C's `isspace` is.
+const fn is_space(byte: &u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
 }

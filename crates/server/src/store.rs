@@ -43,6 +43,13 @@ pub struct Store {
     threads: AtomicU64,
 }
 
+/// A store, and the time at which it is used.
+#[derive(Clone, Copy)]
+pub(crate) struct StoreAt<'a> {
+    pub clock: Clock,
+    pub store: &'a Store,
+}
+
 impl Store {
     /// A store without items.
     pub fn new(options: StoreOptions) -> Self {
@@ -51,9 +58,9 @@ impl Store {
         let wanted = shards.clamp(1, 1 << 16).next_power_of_two();
         let shards = wanted.min(1 << shards_max.max(1).ilog2().min(16));
         let shard_bytes_max = memory_bytes_max / shards as u64;
-        let shard = || Mutex::new(Shard::new(shard_bytes_max, item_bytes_max));
+        let each = (0..shards).map(|_| Mutex::new(Shard::new(shard_bytes_max, item_bytes_max)));
         Self {
-            shards: (0..shards).map(|_| shard()).collect(),
+            shards: each.collect(),
             shard_shift: 64 - shards.ilog2(),
             options,
             cas_source: AtomicU64::new(1),

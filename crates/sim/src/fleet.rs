@@ -121,9 +121,9 @@ impl Crew {
     /// The end of the pause that `worker` is in at `now`, or `now`.
     fn awake_at(&self, worker: usize, world: &World, now: Instant) -> Instant {
         let mut at = world.awake_at(now);
-        for (_, (from, to)) in pauses_of(&self.pauses, worker, self.start) {
-            if (from..to).contains(&at) {
-                at = to;
+        for (_, pause) in pauses_of(&self.pauses, worker, self.start) {
+            if pause.holds(at) {
+                at = pause.to;
             }
         }
         at
@@ -258,11 +258,11 @@ impl Fleet for SimFleet {
                 Command::Begin => {
                     simulated
                         .meter
-                        .begin((plan.window.measure_start(at), plan.window.measure_end(at)));
+                        .begin(plan.window.measure_start(at), plan.window.measure_end(at));
                     simulated.worker.begin(plan, at);
                 }
                 Command::Open => {
-                    simulated.meter.begin((at, at + plan.window.duration));
+                    simulated.meter.begin(at, at + plan.window.duration);
                     // The workers share the plan's commands, and need not wake for them.
                     continue;
                 }
@@ -304,8 +304,10 @@ impl Fleet for SimFleet {
             let simulated = crew.workers[number].as_ref()?;
             let report = simulated.worker.report();
             let pauses = pauses_of(&crew.pauses, number, crew.start);
-            let stated = || simulated.meter.complete(report, (wait, until.max(now)), pauses);
-            Some(if crew.states_cpu() { stated() } else { report })
+            Some(match crew.states_cpu() {
+                true => simulated.meter.complete(report, wait, until.max(now), pauses),
+                false => report,
+            })
         });
         let reports = reports.collect();
         self.watched.poll(&self.world.borrow(), crew.start);
@@ -349,12 +351,11 @@ impl Watched {
             true => start + POLL_EVERY,
             false => start + POLL_EVERY * (now.since(start).ns() / POLL_EVERY.ns() + 1),
         };
-        let poll = |&server: &ServerId| ServerAnswer {
-            server,
+        self.polled.extend(self.servers.iter().map(|server| ServerAnswer {
+            server: *server,
             at: now,
             connections: 0,
             answer: Ok(world.figures(server.index())),
-        };
-        self.polled.extend(self.servers.iter().map(poll));
+        }));
     }
 }

@@ -1,13 +1,11 @@
 //! What the kernel of a simulated machine says of a worker's CPU: CPU time and run-queue wait
 //! within the measured window. Both follow from the pauses and the work that its world has planted.
 
+use crate::script::Stretch;
 use crate::world::{PauseKind, WorkerPause};
 use memtide_base::{Instant, Span};
 use memtide_world::fleet::{CpuTime, STOP_MIN};
 use memtide_world::{Wait, WorkerReport};
-
-/// A stretch of the world's time.
-type Stretch = (Instant, Instant);
 
 /// The kernel's counters of one worker.
 #[derive(Debug)]
@@ -28,28 +26,28 @@ pub(crate) fn pauses_of(
     let own = pauses.iter().filter(move |pause| usize::from(pause.worker) == worker);
     own.map(move |pause| {
         let from = start + pause.from;
-        (pause.kind, (from, from + pause.length))
+        (pause.kind, Stretch { from, to: from + pause.length })
     })
 }
 
-fn common((from, to): Stretch, other: Stretch) -> Span {
-    to.min(other.1).since(from.max(other.0))
+fn common(a: Stretch, b: Stretch) -> Span {
+    a.to.min(b.to).since(a.from.max(b.from))
 }
 
 impl Meter {
     pub(crate) fn new() -> Self {
-        let window = (Instant::NEVER, Instant::NEVER);
+        let window = Stretch { from: Instant::NEVER, to: Instant::NEVER };
         Self { window, worked: Span::ZERO, waited: Span::ZERO, ready: None }
     }
 
     /// Notes the measured window, which lies in the future.
-    pub(crate) fn begin(&mut self, window: (Instant, Instant)) {
-        self.window = window;
+    pub(crate) fn begin(&mut self, from: Instant, to: Instant) {
+        self.window = Stretch { from, to };
     }
 
     /// Notes that the window ends earlier, at `at`, which lies in the future.
     pub(crate) fn end(&mut self, at: Instant) {
-        self.window.1 = at;
+        self.window.to = at;
     }
 
     /// Notes that the worker is ready to run.
@@ -67,9 +65,9 @@ impl Meter {
         let Some(ready) = self.ready.take() else { return Span::ZERO };
         let waits = pauses.filter(|(cause, _)| cause.is_wait());
         let mut kept = Span::ZERO;
-        for (_, (from, to)) in waits {
-            let wait = (from.max(ready), to.min(now));
-            kept += wait.1.since(wait.0);
+        for (_, Stretch { from, to }) in waits {
+            let wait = Stretch { from: from.max(ready), to: to.min(now) };
+            kept += wait.to.since(wait.from);
             self.waited += common(self.window, wait);
         }
         kept
@@ -77,7 +75,7 @@ impl Meter {
 
     /// Notes work from `now` until `until`.
     pub(crate) fn works(&mut self, now: Instant, until: Instant) {
-        self.worked += common(self.window, (now, until));
+        self.worked += common(self.window, Stretch { from: now, to: until });
     }
 
     /// Adds the kernel's figures up to `now` to `report`. A worker that spins is always ready to
@@ -85,10 +83,11 @@ impl Meter {
     pub(crate) fn complete(
         &self,
         report: WorkerReport,
-        (wait, now): (Wait, Instant),
+        wait: Wait,
+        now: Instant,
         pauses: impl Iterator<Item = (PauseKind, Stretch)>,
     ) -> WorkerReport {
-        let passed = (self.window.0, self.window.1.min(now));
+        let passed = Stretch { to: self.window.to.min(now), ..self.window };
         let pauses: Vec<(PauseKind, Stretch)> = pauses.collect();
         let stops = pauses.iter().filter(|(cause, _)| !cause.is_wait());
         let stops = stops.map(|(_, pause)| common(passed, *pause)).filter(|stop| *stop >= STOP_MIN);

@@ -71,7 +71,8 @@ impl Network {
     pub(crate) fn datagram(
         &self,
         seed: u64,
-        (nth, copy): (u64, u64),
+        nth: u64,
+        copy: u64,
         now: Instant,
         bytes: usize,
     ) -> Option<Instant> {

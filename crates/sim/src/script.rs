@@ -15,8 +15,8 @@ pub struct Stretch {
 impl Stretch {
     /// The stretch between two instants, in milliseconds after the world's beginning.
     pub fn ms(from: u64, to: u64) -> Self {
-        let after = |at| Instant::ZERO + Span::from_ms(at);
-        Self { from: after(from), to: after(to) }
+        let [from, to] = [from, to].map(|ms| Instant::ZERO + Span::from_ms(ms));
+        Self { from, to }
     }
 
     /// True if `at` lies within the stretch.

@@ -401,7 +401,7 @@ impl World {
             // Opening a UDP socket does not involve a server.
             return self.schedule(self.now, Coming::Answer(number, Ok(())));
         }
-        let at = self.arrival((0, self.now), Instant::ZERO);
+        let at = self.arrival(0, self.now, Instant::ZERO);
         self.schedule(at, Coming::Knock(number));
     }
 
@@ -420,7 +420,7 @@ impl World {
             self.travel(leaves, bytes, |copy| Coming::Arrive(number, copy));
             return leaves == self.now;
         }
-        let at = self.arrival((bytes.len(), leaves), self.links[number].up_busy);
+        let at = self.arrival(bytes.len(), leaves, self.links[number].up_busy);
         let at = self.script.served_at(at);
         self.links[number].up_busy = at;
         let mut buffer = self.spare.pop().unwrap_or_default();
@@ -515,7 +515,7 @@ impl World {
                 Ok(())
             }
         };
-        let at = self.arrival((0, now), now);
+        let at = self.arrival(0, now, now);
         self.links[number].down_busy = at;
         self.schedule(at, Coming::Answer(number, decided));
         if decided.is_ok() && self.links[number].endpoint.is_none() {
@@ -590,7 +590,7 @@ impl World {
     /// Sends bytes of a server to the worker.
     fn answer_with(&mut self, number: usize, bytes: Vec<u8>) {
         self.trace.event(self.now, What::Answered, number, &bytes);
-        let at = self.arrival((bytes.len(), self.now), self.links[number].down_busy);
+        let at = self.arrival(bytes.len(), self.now, self.links[number].down_busy);
         self.links[number].down_busy = at;
         self.schedule(at, Coming::Receive(number, bytes));
     }
@@ -605,7 +605,7 @@ impl World {
         }
         self.trace.event(self.now, What::Arrived, number, datagram);
         let Running { store, state, datagrams, .. } = &mut self.servers[at];
-        datagrams.handle_datagram(clock, (number, datagram), store, Some(state));
+        datagrams.handle_datagram(clock, number, datagram, store, Some(state));
         self.expect_send(at);
     }
 
@@ -636,8 +636,8 @@ impl World {
     fn travel(&mut self, leaves: Instant, datagram: &[u8], coming: impl Fn(Vec<u8>) -> Coming) {
         self.writes += 1;
         for copy in 0..2 {
-            let write = (self.writes, copy);
-            let arrival = self.network.datagram(self.seed, write, leaves, datagram.len());
+            let (seed, nth) = (self.seed, self.writes);
+            let arrival = self.network.datagram(seed, nth, copy, leaves, datagram.len());
             if let Some(at) = arrival {
                 let mut buffer = self.spare.pop().unwrap_or_default();
                 buffer.extend_from_slice(datagram);
@@ -722,7 +722,7 @@ impl World {
     // Links -------------------------------------------------------------------------------------
 
     /// The instant at which `bytes` bytes that leave at `leaves` have arrived.
-    fn arrival(&mut self, (bytes, leaves): (usize, Instant), busy_until: Instant) -> Instant {
+    fn arrival(&mut self, bytes: usize, leaves: Instant, busy_until: Instant) -> Instant {
         self.writes += 1;
         self.network.arrival(self.seed, self.writes, leaves, bytes, busy_until)
     }

@@ -54,7 +54,7 @@ impl UdpSide {
             // Read under the lock, so that it never goes back from one request to the next.
             let time = shared.time();
             let store = &shared.store;
-            self.datagrams.handle_datagram(time, (client, datagram), store, state.as_deref_mut());
+            self.datagrams.handle_datagram(time, client, datagram, store, state.as_deref_mut());
             drop(state);
             sent += self.release(&shared.clock);
         }

@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::fault::FaultKind;
 use crate::profile::ProfileState;
 use crate::session::{Flow, Session};
-use crate::store::Store;
+use crate::store::{Store, StoreAt};
 use crate::table;
 use memtide_base::Instant;
 use memtide_codec::udp::{self, Header};
@@ -60,7 +60,8 @@ impl<P: Copy + Ord> Datagrams<P> {
     pub fn handle_datagram(
         &mut self,
         clock: Clock,
-        (client, datagram): (P, &[u8]),
+        client: P,
+        datagram: &[u8],
         store: &Store,
         state: Option<&mut ProfileState>,
     ) {
@@ -69,18 +70,17 @@ impl<P: Copy + Ord> Datagrams<P> {
             return;
         }
         let mut answer = std::mem::take(&mut self.answer);
-        let item_bytes_max = self.item_bytes_max;
+        let (item_bytes_max, at) = (self.item_bytes_max, StoreAt { clock, store });
         match state {
             None => {
-                if answer_once(clock, body, (item_bytes_max, store), &mut answer) {
+                if answer_once(item_bytes_max, body, at, &mut answer) {
                     for datagram in datagrams(header.request, &answer) {
                         self.push(clock.now, client, datagram);
                     }
                 }
             }
             Some(state) => {
-                let place = (item_bytes_max, store);
-                let leaves = Endpoint::answer_once(clock, body, place, state, &mut answer);
+                let leaves = Endpoint::answer_once(item_bytes_max, body, at, state, &mut answer);
                 if leaves.is_none() {
                     answer.clear();
                 }
@@ -160,9 +160,9 @@ impl<P: Copy + Ord> Datagrams<P> {
 
 /// Answers correctly and at once; false if the answer is too long.
 fn answer_once(
-    clock: Clock,
+    item_bytes_max: usize,
     body: &[u8],
-    (item_bytes_max, store): (usize, &Store),
+    StoreAt { clock, store }: StoreAt<'_>,
     answer: &mut Vec<u8>,
 ) -> bool {
     let mut session = Session::new(item_bytes_max);

@@ -33,6 +33,24 @@ pub(crate) struct Scene<'a> {
     pub late: Option<&'a Late>,
 }
 
+/// An answer: the bytes of `out` from `from` on.
+pub(crate) struct WrittenAnswer<'a> {
+    pub out: &'a mut Vec<u8>,
+    pub from: usize,
+}
+
+impl WrittenAnswer<'_> {
+    fn bytes(&self) -> &[u8] {
+        &self.out[self.from..]
+    }
+
+    /// Removes the answer; returns where another one is written.
+    fn cleared(&mut self) -> &mut Vec<u8> {
+        self.out.truncate(self.from);
+        self.out
+    }
+}
+
 /// A value that has expired, found by a request that would make the server forget it.
 pub(crate) struct Late {
     /// The number of the request's keys before it.
@@ -60,23 +78,23 @@ impl Late {
 }
 
 impl Scene<'_> {
-    /// Applies `kind` to the answer in `out` from `from` on. False if it cannot be applied to this
+    /// Applies `kind` to the answer. False if it cannot be applied to this
     /// answer, which then is unchanged. Reset, stall and refuse do not change answers.
     pub fn strike(
         &self,
         kind: FaultKind,
         keys: Option<Keys<'_>>,
         random: &mut Random,
-        (out, from): (&mut Vec<u8>, usize),
+        mut answer: WrittenAnswer<'_>,
     ) -> bool {
-        if let Some(done) = strike_whole(kind, random, (out, from)) {
+        if let Some(done) = strike_whole(kind, random, &mut answer) {
             return done;
         }
-        let Some((keys, mut values)) = keys.zip(values_in(&out[from..])) else { return false };
+        let Some((keys, mut values)) = keys.zip(values_in(answer.bytes())) else { return false };
         if !self.change(kind, keys, random, &mut values) {
             return false;
         }
-        out.truncate(from);
+        let out = answer.cleared();
         for Value { key, flags, cas, bytes } in &values {
             let (flags, cas) = (*flags, *cas);
             encode::reply(out, &Reply::Value { key, flags, bytes: bytes.len(), cas });
@@ -93,21 +111,21 @@ impl Scene<'_> {
         kind: FaultKind,
         request: &meta::Request<'_>,
         random: &mut Random,
-        (out, from): (&mut Vec<u8>, usize),
+        mut answer: WrittenAnswer<'_>,
     ) -> bool {
-        if let Some(done) = strike_whole(kind, random, (out, from)) {
+        if let Some(done) = strike_whole(kind, random, &mut answer) {
             return done;
         }
         if request.command != Command::Get {
             return false;
         }
-        let Some((flags, bytes)) = meta_value(&out[from..]) else { return false };
+        let Some((flags, bytes)) = meta_value(answer.bytes()) else { return false };
         let key = request.raw_key(&mut [0; base64::RAW_BYTES_MAX]).to_vec();
         let mut value = Value { key, flags: 0, cas: None, bytes };
         if !self.change_one(kind, random, &mut value) {
             return false;
         }
-        out.truncate(from);
+        let out = answer.cleared();
         if kind != FaultKind::ExpireEarly {
             meta::encode::value_head(out, value.bytes.len());
             out.extend_from_slice(&flags);
@@ -206,18 +224,15 @@ impl Late {
 fn strike_whole(
     kind: FaultKind,
     random: &mut Random,
-    (out, from): (&mut Vec<u8>, usize),
+    answer: &mut WrittenAnswer<'_>,
 ) -> Option<bool> {
-    if out.len() == from {
+    if answer.bytes().is_empty() {
         return Some(false); // The client wants no answer, so there is none to be wrong.
     }
     match kind {
-        FaultKind::ServerError => {
-            out.truncate(from);
-            encode::reply(out, &SERVER_ERROR);
-        }
+        FaultKind::ServerError => encode::reply(answer.cleared(), &SERVER_ERROR),
         FaultKind::Garbage => {
-            out.truncate(from);
+            let out = answer.cleared();
             out.extend_from_slice(b"?");
             out.extend((0..16).map(|_| b'a' + random.below(26) as u8));
             out.extend_from_slice(b"\r\n");

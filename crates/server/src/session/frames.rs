@@ -5,8 +5,7 @@
 //! command with one is refused, and answers to stores do not contain the new one.
 
 use super::answer;
-use crate::clock::Clock;
-use crate::store::Store;
+use crate::store::StoreAt;
 use crate::table::{Outgoing, ReplyBuffer};
 use memtide_codec::binary::{
     Answer, Extras, NEVER_CREATE, Opcode, Refused, Request as Frame, RequestDecoder, Status, encode,
@@ -49,7 +48,7 @@ impl Frames {
     pub fn next<T>(
         &mut self,
         input: &mut &[u8],
-        (clock, store): (Clock, &Store),
+        at: StoreAt<'_>,
         out: &mut impl ReplyBuffer,
         carry_out: impl FnOnce(&Request<'_>, &mut Outgoing) -> T,
     ) -> Read<T> {
@@ -57,7 +56,7 @@ impl Frames {
         let frame = match decoder.next(input) {
             Ok(None) => return Read::Nothing,
             Ok(Some(frame)) => frame,
-            Err(refused) => return refuse(decoder, refused, (clock, store), out.bytes()),
+            Err(refused) => return refuse(decoder, refused, at, out.bytes()),
         };
         let Frame { opcode, opaque, .. } = frame;
         let status = match (opcode.loud(), meaning(&frame)) {
@@ -85,7 +84,7 @@ impl Frames {
                         cas: None,
                         noreply: true,
                     };
-                    answer(clock, &store_it, store, lines);
+                    answer(at.clock, &store_it, at.store, lines);
                     lines.bytes().extend_from_slice(text.as_bytes());
                     lines.bytes().extend_from_slice(b"\r\n");
                 }
@@ -104,12 +103,12 @@ impl Frames {
 fn refuse<T>(
     decoder: &RequestDecoder,
     refused: Refused,
-    (clock, store): (Clock, &Store),
+    at: StoreAt<'_>,
     out: &mut Vec<u8>,
 ) -> Read<T> {
     if let Some((opcode, key)) = decoder.refused() {
         let verb = if opcode.loud() == Opcode::Set { Verb::Set } else { Verb::Add };
-        store.refused_too_large(clock, verb, key);
+        at.store.refused_too_large(at.clock, verb, key);
     }
     if let Some(status) = refused.status {
         encode::refusal(out, refused.opcode, refused.opaque, status);
@@ -119,7 +118,7 @@ fn refuse<T>(
 
 /// The request as text, which always requests an answer, or the status that refuses it.
 fn meaning<'a>(frame: &Frame<'a>) -> Result<Request<'a>, Status> {
-    let Frame { opcode, cas, extras, key, value, .. } = *frame;
+    let Frame { opcode, cas, extras, key, .. } = *frame;
     if key.iter().any(|byte| matches!(byte, b' ' | b'\r' | b'\n')) {
         return Err(Status::INVALID_ARGUMENTS);
     }
@@ -128,36 +127,19 @@ fn meaning<'a>(frame: &Frame<'a>) -> Result<Request<'a>, Status> {
         return Err(Status::NOT_SUPPORTED);
     }
     let noreply = false;
-    let expiry = match extras {
-        Extras::Expiry(expiry) | Extras::Store { expiry, .. } => Some(i64::from(expiry)),
-        _ => None,
-    };
-    let store = |verb| Request::Store {
-        verb,
-        key,
-        flags: if let Extras::Store { flags, .. } = extras { flags } else { 0 },
-        expiry: expiry.unwrap_or(0),
-        value,
-        cas: (cas != 0).then_some(cas),
-        noreply,
-    };
-    let count = |verb| match extras {
-        Extras::Count { delta, .. } => Ok(Request::Arithmetic { verb, key, delta, noreply }),
-        _ => Err(Status::INVALID_ARGUMENTS),
-    };
-    let retrieve = |verb| Request::Retrieve { verb, expiry, keys: Keys::spaced(key) };
+    let expiry = expiry(extras);
     Ok(match loud {
-        Opcode::Get | Opcode::GetK => retrieve(Verb::Gets),
-        Opcode::Gat | Opcode::GatK => retrieve(Verb::Gats),
-        Opcode::Set | Opcode::Add | Opcode::Replace if cas != 0 => store(Verb::Cas),
-        Opcode::Set => store(Verb::Set),
-        Opcode::Add => store(Verb::Add),
-        Opcode::Replace => store(Verb::Replace),
-        Opcode::Append => store(Verb::Append),
-        Opcode::Prepend => store(Verb::Prepend),
+        Opcode::Get | Opcode::GetK => retrieval(frame, Verb::Gets),
+        Opcode::Gat | Opcode::GatK => retrieval(frame, Verb::Gats),
+        Opcode::Set | Opcode::Add | Opcode::Replace if cas != 0 => storage(frame, Verb::Cas),
+        Opcode::Set => storage(frame, Verb::Set),
+        Opcode::Add => storage(frame, Verb::Add),
+        Opcode::Replace => storage(frame, Verb::Replace),
+        Opcode::Append => storage(frame, Verb::Append),
+        Opcode::Prepend => storage(frame, Verb::Prepend),
         Opcode::Delete => Request::Delete { key, noreply },
-        Opcode::Increment => count(Verb::Incr)?,
-        Opcode::Decrement => count(Verb::Decr)?,
+        Opcode::Increment => arithmetic(frame, Verb::Incr)?,
+        Opcode::Decrement => arithmetic(frame, Verb::Decr)?,
         Opcode::Touch => Request::Touch { key, expiry: expiry.unwrap_or(0), noreply },
         Opcode::Stat => Request::Stats { argument: (!key.is_empty()).then_some(key) },
         Opcode::Version => Request::Version,
@@ -168,6 +150,39 @@ fn meaning<'a>(frame: &Frame<'a>) -> Result<Request<'a>, Status> {
         },
         _ => return Err(Status::UNKNOWN_COMMAND),
     })
+}
+
+fn expiry(extras: Extras) -> Option<i64> {
+    match extras {
+        Extras::Expiry(expiry) | Extras::Store { expiry, .. } => Some(i64::from(expiry)),
+        _ => None,
+    }
+}
+
+fn retrieval<'a>(frame: &Frame<'a>, verb: Verb) -> Request<'a> {
+    Request::Retrieve { verb, expiry: expiry(frame.extras), keys: Keys::spaced(frame.key) }
+}
+
+fn storage<'a>(frame: &Frame<'a>, verb: Verb) -> Request<'a> {
+    let Frame { cas, extras, key, value, .. } = *frame;
+    Request::Store {
+        verb,
+        key,
+        flags: if let Extras::Store { flags, .. } = extras { flags } else { 0 },
+        expiry: expiry(extras).unwrap_or(0),
+        value,
+        cas: (cas != 0).then_some(cas),
+        noreply: false,
+    }
+}
+
+fn arithmetic<'a>(frame: &Frame<'a>, verb: Verb) -> Result<Request<'a>, Status> {
+    match frame.extras {
+        Extras::Count { delta, .. } => {
+            Ok(Request::Arithmetic { verb, key: frame.key, delta, noreply: false })
+        }
+        _ => Err(Status::INVALID_ARGUMENTS),
+    }
 }
 
 /// The initial number of a counter, if its key was not found and may be created.
@@ -203,21 +218,20 @@ fn translate_lines(lines: &[u8], frame: &Frame<'_>, out: &mut Vec<u8>) {
             // Text that is no reply is passed on unchanged.
             Err(_) => return out.extend_from_slice(lines),
         };
-        let success = |reply| Answer { opcode, opaque, status: Status::SUCCESS, reply };
         let status = match reply {
             Reply::Value { key, flags, bytes, cas } => {
                 found = true;
                 let key = if opcode.repeats_key() { key } else { &[] };
-                encode::answer(out, &success(Reply::Value { key, flags, bytes, cas }));
+                encode::answer(out, &success(frame, Reply::Value { key, flags, bytes, cas }));
                 continue;
             }
             Reply::Data { .. } | Reply::Stat { .. } => {
-                encode::answer(out, &success(reply));
+                encode::answer(out, &success(frame, reply));
                 continue;
             }
             Reply::End | Reply::Reset if opcode == Opcode::Stat => {
                 let end = Reply::Stat { name: &[], value: &[] };
-                return encode::answer(out, &success(end));
+                return encode::answer(out, &success(frame, end));
             }
             Reply::End if found || opcode.is_quiet() => return,
             Reply::End | Reply::NotFound => Status::KEY_NOT_FOUND,
@@ -240,10 +254,14 @@ fn translate_lines(lines: &[u8], frame: &Frame<'_>, out: &mut Vec<u8>) {
                 }
             },
             _ if opcode.is_quiet() => return,
-            _ => return encode::answer(out, &success(reply)),
+            _ => return encode::answer(out, &success(frame, reply)),
         };
         encode::refusal(out, opcode as u8, opaque, status);
     }
+}
+
+fn success<'a>(frame: &Frame<'_>, reply: Reply<'a>) -> Answer<'a> {
+    Answer { opcode: frame.opcode, opaque: frame.opaque, status: Status::SUCCESS, reply }
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ impl Shard {
         }
         let mut won = false;
         for word in request.flags {
-            won |= self.meta_get_flag(asked, word, (at, created), out.bytes());
+            won |= self.meta_get_flag(asked, word, at, created, out.bytes());
         }
         self.mark(at, won, out.bytes());
         encode::line_end(out.bytes());
@@ -130,7 +130,8 @@ impl Shard {
         &mut self,
         asked: Asked<'_, '_>,
         word: Word<'_>,
-        (at, created): (At, bool),
+        at: At,
+        created: bool,
         out: &mut Vec<u8>,
     ) -> bool {
         let options = &asked.request.options;
@@ -331,7 +332,7 @@ impl Shard {
                     return asked.answer(Reply::Exists, out);
                 }
                 let anew = KeyAccess { cas: None, ..*target };
-                match self.count_found(&anew, at, (up, options.delta)) {
+                match self.count_found(&anew, at, up, options.delta) {
                     Some(number) if self.table.item(at).value().len() > before => {
                         (at, number, Counted::Replaced)
                     }
@@ -354,7 +355,7 @@ impl Shard {
                 return asked.answer(Reply::NotFound, out);
             }
         };
-        self.answer_number(asked, (at, number, part), out);
+        self.answer_number(asked, at, number, part, out);
     }
 
     /// Writes the answer to an `ma` that has a number, and sets the expiry. memcached 1.6.18
@@ -362,7 +363,9 @@ impl Shard {
     fn answer_number(
         &mut self,
         asked: Asked<'_, '_>,
-        (at, number, counted): (At, u64, Counted),
+        at: At,
+        number: u64,
+        counted: Counted,
         out: &mut Vec<u8>,
     ) {
         let options = &asked.request.options;

@@ -35,7 +35,7 @@ impl World {
     fn send(&mut self, client: u8, header: Header, body: &[u8]) {
         let datagram = [&header.bytes()[..], body].concat();
         let (store, state) = (&self.store, self.state.as_mut());
-        self.datagrams.handle_datagram(self.clock, (client, &datagram), store, state);
+        self.datagrams.handle_datagram(self.clock, client, &datagram, store, state);
     }
 
     /// The datagrams that leave at once.
@@ -97,7 +97,7 @@ fn what_is_no_whole_request_in_one_datagram_is_not_answered() {
     let mut world = World::plain();
     let several = Header { request: 1, sequence: 0, total: 2 };
     world.send(1, several, b"get a\r\n");
-    world.datagrams.handle_datagram(world.clock, (1, b"get a\r\n"), &world.store, None);
+    world.datagrams.handle_datagram(world.clock, 1, b"get a\r\n", &world.store, None);
     assert_eq!(world.ask(2, b"get a"), []);
     // The truncated part does not belong to the next request.
     assert_eq!(world.ask(3, b"get a\r\n")[0].2, b"END\r\n");

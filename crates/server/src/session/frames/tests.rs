@@ -1,6 +1,8 @@
 //! Conversations in frames: one line for each request and each answer.
 
 use super::*;
+use crate::clock::Clock;
+use crate::store::Store;
 use crate::session::{Flow, Session};
 use crate::store::StoreOptions;
 use memtide_base::Instant;
