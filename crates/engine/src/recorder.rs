@@ -546,7 +546,7 @@ impl Recorder {
         }
         let each = next.since(entry.intended).ns() / (count + 1);
         self.last_intended = self.last_intended.max(entry.intended + Span::from_ns(each * count));
-        let stretch = (self.since_start(entry.intended), self.since_start(next));
+        let stretch = self.since_start(entry.intended)..self.since_start(next);
         self.tally.unsent(stretch, loss(entry, None, Found::default(), count));
         self.tally.samples_lost += if self.sampling { count } else { 0 };
         if fate == Fate::Dropped

@@ -288,12 +288,13 @@ impl Histogram<u64> {
         debug_assert_eq!(from.count(), to.count(), "each value is replaced by one");
         let buckets = self.buckets.moved(&from.buckets, &to.buckets);
         let (own, from, to) = (&self.moments, &from.moments, &to.moments);
-        let less = |own: u128, from: u128, to: u128| own.saturating_sub(from.saturating_sub(to));
         let moments = Moments {
             count: buckets.count(),
             min: own.min.min(to.min),
-            sum: less(own.sum, from.sum, to.sum),
-            sum_squares: less(own.sum_squares, from.sum_squares, to.sum_squares),
+            sum: own.sum.saturating_sub(from.sum.saturating_sub(to.sum)),
+            sum_squares: own
+                .sum_squares
+                .saturating_sub(from.sum_squares.saturating_sub(to.sum_squares)),
             ..*own
         };
         Self { buckets, moments }

@@ -18,7 +18,7 @@ use crate::times::{Lateness, Shape, Times};
 use cell::Cells;
 pub use cell::{Answer, UnansweredCount};
 use memtide_base::Span;
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Range};
 
 /// The number of wrong values that a worker keeps between two hand-overs.
 const TALLY_MISMATCHES_MAX: usize = 1_024;
@@ -195,7 +195,7 @@ impl Tally {
 
     /// Counts operations as intended evenly over a stretch from the window's start, within one row,
     /// and as ended without an answer.
-    pub fn unsent(&mut self, stretch: (Span, Span), loss: UnansweredCount) {
+    pub fn unsent(&mut self, stretch: Range<Span>, loss: UnansweredCount) {
         self.cells.unsent(stretch, loss);
     }
 
@@ -351,7 +351,7 @@ impl TallySum {
         }
         let Self { times, series, slices, row_gets, .. } = self;
         tally.cells.hand_over(|(row, slice), cell| {
-            cell.hand_over(times, (series.row_mut(row), row_gets), slices.row_mut(slice));
+            cell.hand_over(times, series.row_mut(row), row_gets, slices.row_mut(slice));
         });
         tally.clear();
     }

@@ -204,8 +204,9 @@ impl<T: Stretch> Series<T> {
     fn halve(&mut self) {
         self.shift += 1;
         let halved = merged(&self.rows, 2);
-        let weight = |rows: &[T]| rows.iter().map(T::weight).sum::<u64>();
-        assert_eq!(weight(&halved), weight(&self.rows), "merging rows loses nothing");
+        let [before, after] =
+            [&self.rows, &halved].map(|rows| rows.iter().map(T::weight).sum::<u64>());
+        assert_eq!(after, before, "merging rows loses nothing");
         self.rows = halved;
     }
 }
@@ -222,12 +223,12 @@ impl Series {
 
 /// `rows` with each `count` neighbours as one.
 fn merged<T: Stretch>(rows: &[T], count: usize) -> Vec<T> {
-    let one = |rows: &[T]| {
+    let merged = rows.chunks(count).map(|rows| {
         let mut sum = T::default();
         rows.iter().for_each(|row| sum.absorb(row));
         sum
-    };
-    rows.chunks(count).map(one).collect()
+    });
+    merged.collect()
 }
 
 #[cfg(test)]

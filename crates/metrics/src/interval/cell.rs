@@ -10,6 +10,7 @@ use crate::series::{Row, add_counts};
 use crate::slices::{self, SERVERS_MAX, Slice, SliceSet};
 use crate::times::{Shape, Times};
 use memtide_base::Span;
+use std::ops::Range;
 
 /// The listed endings for which memory is reserved.
 const DISPLACED: usize = 4_096;
@@ -120,7 +121,6 @@ impl Coarse {
 
 impl Cell {
     fn new(shape: &Shape) -> Self {
-        let of = |used: &[bool]| used.iter().map(|&used| used.then(Tallying::default)).collect();
         Self {
             from_ns: 0,
             intended: 0,
@@ -128,8 +128,8 @@ impl Cell {
             hits: 0,
             misses: 0,
             lost: [(0, 0); KINDS_MAX],
-            response: of(&shape.response),
-            service: of(&shape.service),
+            response: shape.response.iter().map(|used| used.then(Tallying::default)).collect(),
+            service: shape.service.iter().map(|used| used.then(Tallying::default)).collect(),
             servers: (0..shape.sliced_servers()).map(|_| Coarse::new()).collect(),
         }
     }
@@ -180,7 +180,8 @@ impl Cell {
     pub(crate) fn hand_over(
         &mut self,
         times: &mut Times<Histogram<u64>>,
-        (row, row_slots): (&mut Row, &[usize]),
+        row: &mut Row,
+        row_slots: &[usize],
         slice: &mut SliceSet,
     ) {
         row.intended += self.intended;
@@ -279,9 +280,10 @@ impl Cells {
 
     /// Counts operations as intended evenly over a stretch within one row, and as ended without an
     /// answer.
-    pub(crate) fn unsent(&mut self, (from, until): (Span, Span), loss: UnansweredCount) {
-        let (mut at, mut left) = (from.ns(), loss.count);
-        let length = u128::from(until.saturating_sub(from).ns().max(1));
+    pub(crate) fn unsent(&mut self, stretch: Range<Span>, loss: UnansweredCount) {
+        let Range { start, end: until } = stretch;
+        let (mut at, mut left) = (start.ns(), loss.count);
+        let length = u128::from(until.saturating_sub(start).ns().max(1));
         while left > 0 {
             let (_, end) = self.bounds(at);
             let part = u128::from(loss.count) * u128::from(end - at) / length;
@@ -370,11 +372,11 @@ impl Cells {
     /// The memory of the cells of a tally of this shape, and of the list of what finds none, in
     /// bytes.
     pub(crate) fn bytes(shape: &Shape) -> u64 {
-        let slots = || shape.response.iter().chain(&shape.service);
-        let used = slots().filter(|used| **used).count() as u64;
+        let slots = shape.response.iter().chain(&shape.service);
+        let used = slots.clone().filter(|used| **used).count() as u64;
         let server = size_of::<Coarse>() + COARSE_BUCKETS * size_of::<u32>();
         let each = size_of::<Cell>()
-            + slots().count() * size_of::<Option<Tallying>>()
+            + slots.count() * size_of::<Option<Tallying>>()
             + shape.sliced_servers() * server;
         let cell = each as u64 + used * Histogram::<u32>::bytes();
         shape.cells as u64 * cell + (DISPLACED * size_of::<Displaced>()) as u64

@@ -165,7 +165,7 @@ fn slices_equal_those_of_a_list_of_all_operations() {
 fn a_backlog_is_divided_evenly_between_slices() {
     let shape = shape(Some(Span::from_s(10)));
     let (mut tally, mut sums) = (Tally::new(&shape), TallySum::new(&shape));
-    let stretch = (Span::from_ms(1_000), Span::from_ms(2_000));
+    let stretch = Span::from_ms(1_000)..Span::from_ms(2_000);
     tally.unsent(
         stretch,
         UnansweredCount { kind: 1, server: None, is_sent: false, hits: 0, misses: 0, count: 1_000 },
