@@ -215,8 +215,8 @@ impl FromStr for OnFull {
         let Some(spans) = word.strip_prefix("skip:") else {
             return Err(not_one_of(word, &["queue", "drop", "skip:BEHIND,UNTIL"]));
         };
-        let span = |part: &str| units::parse_span(part.trim()).map_err(|e| e.to_string());
-        let spans = spans.split_once(',').map(|(a, b)| Ok::<_, String>((span(a)?, span(b)?)));
+        let spans = spans.split_once(',');
+        let spans = spans.map(|(a, b)| Ok::<_, String>((span(a.trim())?, span(b.trim())?)));
         match spans.transpose()? {
             Some((behind, until)) if until <= behind => Ok(Self::Skip { behind, until }),
             _ => Err(format!(
@@ -382,7 +382,6 @@ impl FromStr for Reconnect {
             return Ok(Self::Never);
         }
         let (first, longest) = word.split_once("..").unwrap_or((word, word));
-        let span = |part: &str| units::parse_span(part).map_err(|e| e.to_string());
         let (first, longest) = (span(first)?, span(longest)?);
         if first < Span::from_ms(1) || longest < first {
             return Err(format!(
@@ -392,6 +391,10 @@ impl FromStr for Reconnect {
         }
         Ok(Self::After(Backoff { first, longest }))
     }
+}
+
+fn span(word: &str) -> Result<Span, String> {
+    units::parse_span(word).map_err(|error| error.to_string())
 }
 
 fn not_one_of(word: &str, words: &[&str]) -> String {

@@ -2,15 +2,18 @@
 
 /// Formats `bytes` as lower-case digits, two for each byte.
 pub fn to_hex(bytes: &[u8]) -> String {
-    let digit = |value: u8| char::from_digit(value.into(), 16).expect("below 16");
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    let halves = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    halves.map(|half| char::from_digit(half.into(), 16).expect("below 16")).collect()
 }
 
 /// Parses digits of either case, two for each byte; `None` for any other text.
 pub fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digit = |symbol: u8| char::from(symbol).to_digit(16);
-    let pairs = text.as_bytes().chunks(2);
-    pairs.map(|pair| Some((digit(pair[0])? * 16 + digit(*pair.get(1)?)?) as u8)).collect()
+    let bytes = text.as_bytes().chunks(2).map(|pair| {
+        let high = char::from(pair[0]).to_digit(16)?;
+        let low = char::from(*pair.get(1)?).to_digit(16)?;
+        Some((high * 16 + low) as u8)
+    });
+    bytes.collect()
 }
 
 #[cfg(test)]

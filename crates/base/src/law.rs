@@ -179,7 +179,6 @@ fn normal_quantile(u: f64) -> f64 {
         3.754_408_661_907_416,
     ];
     const TAIL: f64 = 0.024_25;
-    let polynomial = |c: &[f64], x: f64| c.iter().fold(0.0, |sum, k| sum * x + k);
     let tail = |q: f64| polynomial(&C, q) / (polynomial(&D, q) * q + 1.0);
     if u < TAIL {
         tail((-2.0 * u.ln()).sqrt())
@@ -190,6 +189,11 @@ fn normal_quantile(u: f64) -> f64 {
         let r = q * q;
         q * polynomial(&A, r) / (polynomial(&B, r) * r + 1.0)
     }
+}
+
+/// A polynomial with these coefficients, highest power first.
+fn polynomial(coefficients: &[f64], x: f64) -> f64 {
+    coefficients.iter().fold(0.0, |sum, coefficient| sum * x + coefficient)
 }
 
 #[cfg(test)]

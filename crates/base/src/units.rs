@@ -254,8 +254,8 @@ fn scaled(
     factor: impl Fn(&str) -> Option<f64>,
 ) -> Result<f64, UnitError> {
     let trimmed = word.trim();
-    let numeric = |c: char| c.is_ascii_digit() || c == '.' || c == '_';
-    let split = trimmed.find(|c| !numeric(c)).unwrap_or(trimmed.len());
+    let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_');
+    let split = split.unwrap_or(trimmed.len());
     let (digits, unit) = trimmed.split_at(split);
     let number: f64 = digits.replace('_', "").parse().map_err(|_| wrong(word, expected))?;
     let factor = factor(unit.trim()).ok_or_else(|| wrong(word, expected))?;
