@@ -5,15 +5,15 @@
 //! answered in between, when its own clock showed `agent`. The master's clock was therefore ahead
 //! of the agent's by `sent - agent` to `received - agent`, however long each way took.
 
-mod estimates;
-
-pub use estimates::Estimates;
-
+use crate::message::Clock;
 use memtide_base::Instant;
 
 /// The largest drift between the clocks of two machines, in millionths: the kernel may slew a clock
 /// by 500, and quartz is off by less than 100.
 const DRIFT_PPM: u64 = 600;
+/// The most comparisons kept. Beyond it every second one is dropped, because one comes every second
+/// and clocks drift slowly.
+const KEPT_MAX: usize = 4_096;
 
 /// Bounds of the offset of an agent's clock. Because clocks drift apart, a bound widens by
 /// [`DRIFT_PPM`] of the time since it was measured. All bounds hold at once, so their intersection
@@ -129,6 +129,42 @@ fn offset(low: i128, high: i128, agent: i128) -> Option<Offset> {
         error_ns: u64::try_from(error).ok()?,
         agent_clock_ns: u64::try_from(agent).ok()?,
     })
+}
+
+/// Comparisons of the clocks, as received from the master.
+#[derive(Clone, Debug, Default)]
+pub struct Estimates {
+    told: Vec<Offset>,
+}
+
+impl Estimates {
+    /// Adds a comparison.
+    pub fn add(&mut self, told: &Clock) {
+        if self.told.len() == KEPT_MAX {
+            let mut keeps = false;
+            self.told.retain(|_| {
+                keeps = !keeps;
+                keeps
+            });
+        }
+        let Clock { clock_ns, ahead_ns, error_ns } = *told;
+        self.told.push(Offset { ahead_ns, error_ns, agent_clock_ns: clock_ns });
+        assert!(self.told.len() <= KEPT_MAX, "comparisons are thinned out");
+    }
+
+    /// The tightest bound of the offset at the instant at which the agent's clock shows `agent_ns`:
+    /// the intersection of all comparisons, each widened by the drift in between. `None` without a
+    /// comparison, and if comparisons contradict each other.
+    pub fn best(&self, agent_ns: u64) -> Option<Offset> {
+        let each = self.told.iter().map(|told| {
+            let passed = i128::from(agent_ns) - i128::from(told.agent_clock_ns);
+            let wider = i128::from(told.error_ns) + drift(passed);
+            let ahead = i128::from(told.ahead_ns);
+            (ahead - wider, ahead + wider)
+        });
+        let (low, high) = each.reduce(|all, one| (all.0.max(one.0), all.1.min(one.1)))?;
+        if low > high { None } else { offset(low, high, i128::from(agent_ns)) }
+    }
 }
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ impl<'a> Fetching<'a> {
                 if let Some(gone) = self.peers.remove(&peer) {
                     // It may come back, and is then asked again.
                     if let Some(KeptRecord { run, share, .. }) = gone.left.front() {
-                        self.miss((run.clone(), *share));
+                        self.miss(run.clone(), *share);
                     }
                     (self.say)(&format!("{} is gone: {why}", gone.name));
                 }
@@ -233,8 +233,8 @@ impl<'a> Fetching<'a> {
         of.assembly = Assembly::default();
         (self.say)(&format!("{}: {why}", of.name));
         if let Some(KeptRecord { run, share, .. }) = of.left.front() {
-            let record = (run.clone(), *share);
-            self.miss(record);
+            let (run, share) = (run.clone(), *share);
+            self.miss(run, share);
         }
         self.next(peer);
     }
@@ -244,13 +244,14 @@ impl<'a> Fetching<'a> {
         let Some(of) = self.peers.get_mut(&peer) else { return };
         (self.say)(&format!("{}: {why}", of.name));
         for KeptRecord { run, share, .. } in std::mem::take(&mut of.left) {
-            self.miss((run, share));
+            self.miss(run, share);
         }
         self.ask(peer);
     }
 
     /// Leaves the record of a run and share with its agent, or with another one that has it.
-    fn miss(&mut self, record: (Vec<u8>, u32)) {
+    fn miss(&mut self, run: Vec<u8>, share: u32) {
+        let record = (run, share);
         self.asked.remove(&record);
         self.missed.insert(record);
     }

@@ -28,16 +28,15 @@ impl Identity {
     /// # Errors
     /// If `random` fails.
     pub fn make(name: &str, random: &dyn SecureRandom) -> Result<Self, String> {
-        let failed = |what: &dyn fmt::Display| format!("cannot make a key: {what}");
         let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, random)
-            .map_err(|_| failed(&"the system returned no random bytes"))?;
+            .map_err(|_| failed("the system returned no random bytes"))?;
         let document = PrivatePkcs8KeyDer::from(document.as_ref().to_vec());
         let pair = KeyPair::from_pkcs8_der_and_sign_algo(&document, &PKCS_ECDSA_P256_SHA256)
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| failed(error))?;
         let mut parameters = CertificateParams::default();
         parameters.distinguished_name = DistinguishedName::new();
         parameters.distinguished_name.push(DnType::CommonName, name);
-        let certificate = parameters.self_signed(&pair).map_err(|error| failed(&error))?;
+        let certificate = parameters.self_signed(&pair).map_err(|error| failed(error))?;
         let text = pair.serialize_pem() + &certificate.pem();
         let key = PrivateKeyDer::from(document);
         Ok(Self { certificate: certificate.der().clone(), key, text })
@@ -83,6 +82,10 @@ impl fmt::Debug for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Identity({})", crate::join::digest_text(&self.fingerprint()))
     }
+}
+
+fn failed(what: impl fmt::Display) -> String {
+    format!("cannot make a key: {what}")
 }
 
 /// SHA-256 of a certificate.

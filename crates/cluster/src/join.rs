@@ -16,6 +16,7 @@ const TOKEN_BYTES: usize = 16;
 const DIGEST_BYTES: usize = 32;
 /// Runs of this many or more hexadecimal digits are not quoted in an error.
 const QUOTED_HEX_MAX: usize = 12;
+const NO_TARGETS: &str = "limits: allow-target: not a list of strings in quotes";
 
 /// A secret of 128 bits that an agent shares with its master.
 #[derive(Clone)]
@@ -88,27 +89,29 @@ impl Join {
             "# A memtide join file. An agent that reads it obeys the master below, and can join \
              its runs.\n# Keep it secret: chmod 600.\n",
         );
-        let line = |text: &mut String, key: &str, value: Value| {
-            let _ = writeln!(text, "{key} = {value}");
-        };
         line(&mut text, "memtide_join", Value::Integer(VERSION));
         line(&mut text, "master", digest_text(&self.master).into());
         line(&mut text, "token", to_hex(&self.token.0).into());
         line(&mut text, "address", self.address.as_str().into());
         if self.limits != LawWords::default() {
             text.push_str("\n[limits]\n");
-            let targets = Value::from(self.limits.allow_target.clone());
-            let targets =
-                Some(("allow-target", targets)).filter(|_| !self.limits.allow_target.is_empty());
-            let word = |limit: &Limit| {
-                Some((limit.name, self.limits.most.get(limit.name)?.as_str().into()))
-            };
-            for (key, value) in targets.into_iter().chain(LIMITS.iter().filter_map(word)) {
-                line(&mut text, key, value);
+            let LawWords { allow_target, most } = &self.limits;
+            if !allow_target.is_empty() {
+                line(&mut text, "allow-target", allow_target.clone().into());
+            }
+            for Limit { name, .. } in &LIMITS {
+                if let Some(word) = most.get(name) {
+                    line(&mut text, name, word.as_str().into());
+                }
             }
         }
         text
     }
+}
+
+fn line(text: &mut String, key: &str, value: Value) {
+    // Writing to a `String` cannot fail.
+    let _ = writeln!(text, "{key} = {value}");
 }
 
 /// A certificate's digest as join files and messages write it: `sha256:` and 64 digits.
@@ -126,10 +129,14 @@ fn is_address(address: &str) -> bool {
         Some(inner) => inner.strip_suffix(']').filter(|inner| inner.contains(':')),
         None => Some(host).filter(|host| !host.contains(':')),
     };
-    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !"/@[]\"".contains(c);
-    let host = host.is_some_and(|host| !host.is_empty() && host.chars().all(plain));
+    let host = host.is_some_and(|host| !host.is_empty() && host.chars().all(is_plain));
     let digits = port.bytes().all(|byte| byte.is_ascii_digit());
     host && digits && port.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
+/// True if a host's name or address may contain this letter.
+fn is_plain(letter: char) -> bool {
+    !letter.is_whitespace() && !letter.is_control() && !"/@[]\"".contains(letter)
 }
 
 /// Returns `address` if it is `host:port`.
@@ -216,16 +223,15 @@ fn law_words(mut table: Table) -> Result<LawWords, String> {
         };
         words.most.insert(name, word);
     }
-    let wrong = || "limits: allow-target: not a list of strings in quotes".to_owned();
     match table.remove("allow-target") {
         None => {}
         Some(Value::String(target)) => words.allow_target.push(target),
         Some(Value::Array(targets)) => {
             for target in targets {
-                words.allow_target.push(target.as_str().ok_or_else(wrong)?.to_owned());
+                words.allow_target.push(target.as_str().ok_or(NO_TARGETS)?.to_owned());
             }
         }
-        Some(_) => return Err(wrong()),
+        Some(_) => return Err(NO_TARGETS.to_owned()),
     }
     let keys = LIMITS.map(|limit| limit.name).join(", ");
     no_more(&table, "limits: ", &format!("allow-target, {keys}"))?;

@@ -4,20 +4,25 @@
 //! The limits are the agent's own, so no message of a master changes them. They judge resolved and
 //! planned facts; nothing here resolves or opens anything.
 
-mod share;
 mod limits;
 mod target;
 
 pub use limits::{LIMITS, Limit};
-pub use share::AskedShare;
 pub use target::Endpoint;
 
+use crate::message::{Share, Step};
 use limits::CONNECTIONS;
-use memtide_scenario::{AgentRule, FIELDS, Settings};
+use memtide_base::Span;
+use memtide_scenario::{AgentRule, FIELDS, Settings, from_toml};
 use std::array;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use target::AllowedTarget;
+
+/// The highest rate of a step, in operations per second.
+const RATE_MAX: f64 = 1e9;
+/// The longest rest of the servers before a step.
+const REST_MAX: Span = Span::from_s(60);
 
 /// An agent's limits in the operator's words: from flags of the agent, or from the join file. An
 /// absent limit does not limit.
@@ -97,8 +102,10 @@ impl Law {
             (Some(own), Some(others)) => Some(target::common(&own, others)),
             (targets, others) => targets.or_else(|| others.clone()),
         };
-        let both = |at: usize| [self.most[at], other.most[at]].into_iter().flatten();
-        Self { targets, most: array::from_fn(|at| both(at).reduce(f64::min)) }
+        let most = array::from_fn(|at| {
+            [self.most[at], other.most[at]].into_iter().flatten().reduce(f64::min)
+        });
+        Self { targets, most }
     }
 
     /// Returns these limits if they allow any target, without which an agent could never work.
@@ -212,6 +219,59 @@ const fn refusal(rule: AgentRule) -> Option<&'static str> {
             "is not accepted in a scenario for agents, because the master assigns shares and start \
              times; remove it from the scenario",
         ),
+    }
+}
+
+/// The settings that a master sends with a share.
+#[derive(Clone, Debug)]
+pub struct AskedShare {
+    /// The settings, which all shares of the run have.
+    pub settings: Settings,
+    /// The settings with the rate of the step, if the share is of a search or scan.
+    pub sent: Settings,
+}
+
+impl AskedShare {
+    /// Reads a share.
+    ///
+    /// # Errors
+    /// A sentence that says what cannot be carried out.
+    pub fn read(share: &Share) -> Result<Self, String> {
+        let layer = from_toml(&share.scenario, "the master's scenario");
+        let mut settings = Settings::default();
+        let applied = layer.and_then(|layer| settings.apply(&layer));
+        applied.map_err(|error| error.to_string())?;
+        if share.units == 0 || share.number >= share.of || share.units > share.of - share.number {
+            return Err(format!(
+                "there is no share {} of {}; use the same version of memtide on both machines",
+                share.number, share.of
+            ));
+        }
+        Law::check_fields(&settings)?;
+        let mut sent = settings.clone();
+        if let Some(step) = &share.step {
+            check_step(step)?;
+            sent.scenario.rate = step.rate_per_s;
+        }
+        match sent.check().into_iter().next() {
+            Some(problem) => Err(problem.to_string()),
+            None => Ok(Self { settings, sent }),
+        }
+    }
+}
+
+/// Refuses a step that no master of this version asks for.
+fn check_step(step: &Step) -> Result<(), String> {
+    match step {
+        Step { rate_per_s: Some(rate), .. }
+            if rate.is_nan() || *rate <= 0.0 || *rate > RATE_MAX =>
+        {
+            Err(format!("the master asked for a rate of {rate}/s, which is not possible"))
+        }
+        Step { rest_ns, .. } if *rest_ns > REST_MAX.ns() => {
+            Err(format!("the master asked for a pause of {} ns, which is too long", rest_ns))
+        }
+        _ => Ok(()),
     }
 }
 

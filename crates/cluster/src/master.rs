@@ -230,14 +230,14 @@ impl Master {
 
     /// The agents that take part, by their number.
     pub fn agents(&self) -> Vec<AgentFacts> {
-        let facts = |(number, member): (usize, &Member)| AgentFacts {
-            number: number as u32,
+        let facts = (0..).zip(&self.members).map(|(number, member)| AgentFacts {
+            number,
             name: member.name.clone(),
             address: member.address.clone(),
             units: member.units,
             is_own: member.is_own,
-        };
-        self.members.iter().enumerate().map(facts).collect()
+        });
+        facts.collect()
     }
 
     /// Handles a peer at `address` that has proved itself.
@@ -455,8 +455,8 @@ impl Master {
         let gone = self.members.iter().filter(|member| !member.is_there());
         let taken = gone.flat_map(|member| &member.taken).copied();
         let merged: Vec<_> = taken.map(|(round, share)| (self.run_of(round), share)).collect();
-        let is_merged = |run: &Vec<u8>, share: u32| merged.contains(&(run.clone(), share));
-        let kept = hello.kept.iter().filter(|kept| is_merged(&kept.run, kept.share));
+        let kept = hello.kept.iter();
+        let kept = kept.filter(|kept| merged.contains(&(kept.run.clone(), kept.share)));
         let owed = kept.map(|kept| Acknowledged { run: kept.run.clone(), share: kept.share });
         let owed: Vec<_> = owed.take(OWED_MAX).map(|owed| (peer, owed)).collect();
         if self.owed.len() + owed.len() > OWED_MAX {

@@ -55,15 +55,30 @@ struct Part {
     ran: Vec<u32>,
 }
 
+/// What the record of an agent must be of.
+struct Expected<'a> {
+    run: &'a str,
+    /// The agent's name.
+    name: &'a str,
+    /// Its shares.
+    range: Range<u32>,
+    /// The beginning of its load by its own clock, if it was told.
+    armed_ns: Option<u64>,
+    /// Whether it was told when its window opens and closes.
+    told: [bool; 2],
+    /// True in a run that is stopping: the record may be of no load.
+    is_stopping: bool,
+}
+
 impl Part {
     fn new(load: &RoundLoad, load_max: Option<Span>) -> Self {
         let mut first = 0;
-        let range = |&(number, units): &(u32, u32)| {
+        let members = load.members.iter().map(|&(number, units)| {
             let range = first..first + units;
             first = range.end;
             (number, range)
-        };
-        let members = load.members.iter().map(range).collect();
+        });
+        let members = members.collect();
         let (digest, merging) = (load.digest.clone(), Merging::new(Scenarios::Same));
         Self {
             digest,
@@ -85,36 +100,25 @@ impl Part {
         self.members.iter().find(|(member, _)| *member == number).map(|(_, range)| range)
     }
 
-    /// Adds a record of the shares in `range`; true if they made load. In a run that is stopping,
-    /// the record may be of no load.
-    fn record(
-        &mut self,
-        bytes: &[u8],
-        range: &Range<u32>,
-        (run, name, armed_ns): (&str, &str, Option<u64>),
-        (told, is_stopping): ([bool; 2], bool),
-    ) -> Result<bool, String> {
+    /// Adds the record of some shares; true if they made load.
+    fn record(&mut self, bytes: &[u8], expected: &Expected<'_>) -> Result<bool, String> {
+        let Expected { run, name, range, armed_ns, told, is_stopping } = expected;
         let text = std::str::from_utf8(bytes).map_err(|_| "its record is not text".to_owned())?;
         let record = Record::from_json(text).map_err(|why| format!("its record: {why}"))?;
         let share = record.share.as_ref().ok_or("its record is not the record of a share")?;
         let given = (range.start, range.len() as u32, self.of());
         if (share.number, share.units, share.of) != given {
-            let theirs = (share.number, share.units, share.of);
-            let words = |(number, units, of): (u32, u32, u32)| match units {
-                1 => format!("{number} of {of}"),
-                _ => format!("{number} to {} of {of}", number.saturating_add(units) - 1),
-            };
             return Err(format!(
                 "it sent the record of share {}, but carried out {}",
-                words(theirs),
-                words(given)
+                share_words(share.number, share.units, share.of),
+                share_words(range.start, range.len() as u32, self.of())
             ));
         }
         let agent = share.agent.as_ref().ok_or("its record is not that of an agent")?;
-        if agent.run != run {
+        if agent.run != *run {
             return Err("its record is of another run, such as an earlier one".to_owned());
         }
-        if printable(&agent.name, NAME_CHARS_MAX) != name {
+        if printable(&agent.name, NAME_CHARS_MAX) != *name {
             return Err(format!("its record is of another agent, {}", agent.name));
         }
         let agreed = armed_ns.map(|ns| Wide(ns.into()));
@@ -132,13 +136,13 @@ impl Part {
             record.plan.warmup_end == WarmupEnd::Steady,
             precision.is_some_and(|it| it.reached == Some(true)),
         ];
-        if has_measured && told != was_told && !is_stopping && !record.partial {
+        if has_measured && *told != was_told && !is_stopping && !record.partial {
             return Err("it did not learn in time when its measured window opens or closes".into());
         }
         if share.scenario_digest != self.digest {
             return Err("its record has another scenario than the run".to_owned());
         }
-        if let (Some(why), false) = (&share.not_run, is_stopping) {
+        if let (Some(why), false) = (&share.not_run, *is_stopping) {
             return Err(format!("it did not run: {why}"));
         }
         let has_run = share.not_run.is_none();
@@ -155,6 +159,13 @@ impl Part {
             let why = error.message(|at| format!("the record of agent {at}"));
             Lost { exit: Lost::UNFIT, why }
         })
+    }
+}
+
+fn share_words(number: u32, units: u32, of: u32) -> String {
+    match units {
+        1 => format!("{number} of {of}"),
+        _ => format!("{number} to {} of {of}", number.saturating_add(units) - 1),
     }
 }
 
@@ -176,7 +187,8 @@ impl Taking {
     /// second load of the round is the master's own.
     pub fn new(
         scenario: &Scenario,
-        (warmup, duration): (Span, Option<Span>),
+        warmup: Span,
+        duration: Option<Span>,
         round: &Round,
         master: &Master,
     ) -> Self {
@@ -244,16 +256,23 @@ impl Taking {
     /// If it is damaged, or does not belong to the agent's share of this run.
     pub fn record(
         &mut self,
+        number: u32,
         bytes: &[u8],
-        (number, armed_ns): (u32, Option<u64>),
+        armed_ns: Option<u64>,
         is_stopping: bool,
     ) -> Result<(), String> {
         let mut parts = self.parts.iter_mut();
         let found = parts.find_map(|part| Some((part.range(number)?.clone(), part)));
         let (range, part) = found.ok_or("it carried out no share of this run")?;
-        let name = self.names.get(number as usize).map_or("", String::as_str);
-        let told = (self.told.map(|of| of.is_some()), is_stopping);
-        if part.record(bytes, &range, (&self.run, name, armed_ns), told)? {
+        let expected = Expected {
+            run: &self.run,
+            name: self.names.get(number as usize).map_or("", String::as_str),
+            range,
+            armed_ns,
+            told: self.told.map(|of| of.is_some()),
+            is_stopping,
+        };
+        if part.record(bytes, &expected)? {
             part.ran.push(number);
         }
         part.recorded.push(number);
@@ -268,7 +287,6 @@ impl Taking {
     pub fn finish(self, end: &RoundEnd) -> Result<(Record, Option<Lost>), Lost> {
         let surplus = self.surplus();
         let failure = end.has_failed.then(|| self.failure(end));
-        let unfit = |why: &str| Lost { exit: Lost::UNFIT, why: why.to_owned() };
         let mut parts = self.parts.into_iter();
         let agents = match parts.next() {
             Some(agents) if !agents.recorded.is_empty() => agents.finish()?,
@@ -290,15 +308,14 @@ impl Taking {
     /// user named.
     fn failure(&self, end: &RoundEnd) -> Lost {
         let exit = end.lost.first().map_or(Lost::UNREACHABLE, |(_, _, lost)| lost.exit);
-        let alone = |agent: &String| {
+        let alone = end.alone.iter().map(|agent| {
             let why = format!("it heard nothing from its master for {MASTER_SILENT_MAX}");
             (0, agent.clone(), Lost { exit: Lost::UNREACHABLE, why })
-        };
-        let incomplete: Vec<_> =
-            end.lost.iter().cloned().chain(end.alone.iter().map(alone)).collect();
-        let ran = |number: &u32| self.parts.iter().any(|part| part.ran.contains(number));
-        let agents = || (0..self.names.len() as u32).filter(|number| self.own != Some(*number));
-        let rest = match (agents().filter(ran).count(), agents().count()) {
+        });
+        let incomplete: Vec<_> = end.lost.iter().cloned().chain(alone).collect();
+        let agents = (0..self.names.len() as u32).filter(|number| self.own != Some(*number));
+        let ran = agents.clone().filter(|it| self.parts.iter().any(|part| part.ran.contains(it)));
+        let rest = match (ran.count(), agents.count()) {
             (0, _) => "there is no result".to_owned(),
             (count, of) => format!("the result is partial: {count} of {of} agents"),
         };
@@ -307,8 +324,8 @@ impl Taking {
 
     /// The agents whose records did not arrive, and the number of their operations that rows hold.
     fn surplus(&self) -> Option<(String, u64)> {
-        let recorded = |number: &u32| self.parts.iter().any(|part| part.recorded.contains(number));
-        let numbers = (0..self.names.len() as u32).filter(|number| !recorded(number));
+        let numbers = (0..self.names.len() as u32)
+            .filter(|number| !self.parts.iter().any(|part| part.recorded.contains(number)));
         let shown: Vec<(u32, u64)> = numbers.map(|it| (it, self.seconds.shown(it))).collect();
         let named = shown.iter().filter(|(_, operations)| *operations > 0);
         let named: Vec<&str> = named.map(|(at, _)| self.names[*at as usize].as_str()).collect();
@@ -325,6 +342,10 @@ impl Taking {
     }
 }
 
+fn unfit(why: &str) -> Lost {
+    Lost { exit: Lost::UNFIT, why: why.to_owned() }
+}
+
 const UNMEASURED: &str = "the master's own load has no result, so nothing was measured";
 
 /// For each reason for which agents were lost, a sentence without its full stop that names the
@@ -337,15 +358,15 @@ pub fn lost_sentences(lost: &[(u32, String, Lost)]) -> Vec<String> {
             None => reasons.push((why, vec![label])),
         }
     }
-    let sentence = |(why, labels): &(&str, Vec<&str>)| match labels[..] {
+    let sentences = reasons.iter().map(|(why, labels)| match labels[..] {
         [one] => format!("{}: {why}", titled(one)),
         [..] if labels.len() <= NAMED_MAX => format!("agents {}: {why}", labels.join(", ")),
         [..] => {
             let (named, others) = (labels[..NAMED_MAX].join(", "), labels.len() - NAMED_MAX);
             format!("agents {named} and {others} more: {why}")
         }
-    };
-    reasons.iter().map(sentence).collect()
+    });
+    sentences.collect()
 }
 
 #[cfg(test)]

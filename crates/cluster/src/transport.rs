@@ -8,7 +8,6 @@ mod master_net;
 mod agent_net;
 mod net;
 mod admission;
-mod event;
 mod link;
 mod stream;
 mod queue;
@@ -18,9 +17,10 @@ mod tally;
 mod waiting;
 
 pub use agent_net::{AgentNet, FromMaster, Waker};
-pub use event::NetEvent;
 pub use master_net::{FromNet, MasterNet};
 
+use crate::clock::RoundTrip;
+use crate::message::Hello;
 use std::time::Duration;
 
 /// The time limit of a TLS handshake, and of the first message after it.
@@ -41,3 +41,43 @@ const BUSY_MAX: Duration = Duration::from_secs(30);
 const CLOSE_MAX: Duration = Duration::from_millis(600);
 /// The first and the longest pause between two attempts to reach a peer.
 const REDIAL: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(2));
+
+/// An event of the network; `M` are the messages of the other end.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NetEvent<M> {
+    /// A peer has proved itself. Exactly one `Closed` follows.
+    Opened {
+        /// The connection's number, which no other connection has had.
+        peer: u64,
+        /// The address that it dials from, or at which it was dialed.
+        address: String,
+        /// The first message of an agent, without the token; empty if the peer is a master.
+        hello: Hello,
+    },
+    /// A message of a peer that the network does not handle by itself.
+    Message {
+        /// The connection's number.
+        peer: u64,
+        /// The message.
+        message: M,
+        /// The instants at which the ping that it answers left and its answer arrived.
+        trip: Option<RoundTrip>,
+    },
+    /// A connection has ended.
+    Closed {
+        /// The connection's number.
+        peer: u64,
+        /// The reason, as a sentence about the peer ("it …").
+        why: String,
+    },
+    /// The caller's own [`Waker`] called.
+    Woken,
+    /// A peer did not prove itself, or is not reached. A dialed peer is dialed again, and the same
+    /// reason is reported once; of peers that dial, at most ten a second are reported.
+    Turned {
+        /// The address that it came from or was dialed at; `many` for a sum.
+        address: String,
+        /// The reason, as a sentence about the peer ("it …").
+        why: String,
+    },
+}

@@ -19,6 +19,20 @@ pub(crate) const COUNT_MAX: usize = 64;
 #[derive(Debug)]
 pub struct Kept(PathBuf);
 
+/// The file of a record.
+struct RecordFile {
+    path: PathBuf,
+    changed: SystemTime,
+    /// Its length.
+    bytes: u64,
+}
+
+impl RecordFile {
+    fn is_old(&self) -> bool {
+        self.changed.elapsed().unwrap_or_default() > AGE_MAX
+    }
+}
+
 impl Kept {
     /// Opens a folder; makes it if it is missing.
     ///
@@ -52,47 +66,45 @@ impl Kept {
 
     /// The record of a run's share, if there is one. A link is not followed.
     pub fn find(&self, run: &[u8], share: u32) -> Option<Vec<u8>> {
-        let is_same = |kept: &KeptRecord| kept.run == run && kept.share == share;
-        self.list().iter().find(|kept| is_same(kept))?;
+        self.list().iter().find(|kept| kept.run == run && kept.share == share)?;
         let place = self.place(run, share);
-        let allows = |metadata: &fs::Metadata| private::owned(&place, metadata);
-        private::read(&place, RECORD_BYTES_MAX, OFlags::NOFOLLOW, allows).ok()?
+        private::read(&place, RECORD_BYTES_MAX, OFlags::NOFOLLOW, |metadata| {
+            private::owned(&place, metadata)
+        })
+        .ok()?
     }
 
     /// The records that are not too old.
     pub fn list(&self) -> Vec<KeptRecord> {
         let files = self.files().unwrap_or_default();
-        let kept = |(path, changed, bytes): &(PathBuf, SystemTime, u64)| {
-            if changed.elapsed().unwrap_or_default() > AGE_MAX {
-                return None;
-            }
+        let young = files.iter().filter(|file| !file.is_old());
+        let kept = young.filter_map(|RecordFile { path, bytes, .. }| {
             let (run, share) = path.file_stem()?.to_str()?.split_once('-')?;
             Some(KeptRecord { run: from_hex(run)?, bytes: *bytes, share: share.parse().ok()? })
-        };
-        files.iter().filter_map(kept).collect()
+        });
+        kept.collect()
     }
 
     /// Deletes records that are too old, and the oldest if there is no room for another one.
     pub fn tidy(&self) {
         let mut files = self.files().unwrap_or_default();
-        files.sort_by_key(|(_, changed, _)| *changed);
+        files.sort_by_key(|file| file.changed);
         let surplus = (files.len() + 1).saturating_sub(COUNT_MAX);
-        for (at, (path, changed, _)) in files.iter().enumerate() {
-            if at < surplus || changed.elapsed().unwrap_or_default() > AGE_MAX {
+        for (at, file) in files.iter().enumerate() {
+            if at < surplus || file.is_old() {
                 // Another agent may have deleted it.
-                drop(fs::remove_file(path));
+                drop(fs::remove_file(&file.path));
             }
         }
     }
 
-    /// The paths of the records, with the time of writing and the length of each.
-    fn files(&self) -> io::Result<Vec<(PathBuf, SystemTime, u64)>> {
+    fn files(&self) -> io::Result<Vec<RecordFile>> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.0)? {
             let path = entry?.path();
             let Ok(facts) = fs::symlink_metadata(&path) else { continue };
             if facts.is_file() && path.extension().is_some_and(|extension| extension == "json") {
-                files.push((path, facts.modified()?, facts.len()));
+                files.push(RecordFile { path, changed: facts.modified()?, bytes: facts.len() });
             }
         }
         Ok(files)

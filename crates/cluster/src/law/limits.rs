@@ -51,8 +51,9 @@ pub const LIMITS: [Limit; 6] = [
         help: "Most connections of this agent",
         parse: |word| Ok(parse_count(word)? as f64),
         check: |most, asked| {
-            let word = |count: f64| format!("{count} connections");
-            check_amount(CONNECTIONS, asked.connections as f64, most, word)
+            check_amount(CONNECTIONS, asked.connections as f64, most, |count| {
+                format!("{count} connections")
+            })
         },
     },
     Limit {

@@ -116,29 +116,31 @@ impl FromStr for AllowedTarget {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        let wrong = |why: &str| {
-            format!(
-                "{word:?} is not a target: {why}; allowed are a network and a port, such as \
-                 10.1.0.0/16:11211 or [fd00::]/8:11211 (* for every port), and unix:/path"
-            )
-        };
         if let Some(path) = word.strip_prefix("unix:") {
             let is_path = path.starts_with('/') && !path.contains('\0');
             return match is_path {
                 true => Ok(Self::Unix(path.to_owned())),
-                false => Err(wrong("a unix socket needs its absolute path")),
+                false => Err(wrong(word, "a unix socket needs its absolute path")),
             };
         }
-        let (place, port) = word.rsplit_once(':').ok_or_else(|| wrong("its port is missing"))?;
+        let (place, port) =
+            word.rsplit_once(':').ok_or_else(|| wrong(word, "its port is missing"))?;
         let port = match port {
             "*" => None,
             digits => Some(parse_port(digits).ok_or_else(|| {
-                wrong(&format!("'{digits}' is neither a port from 1 to 65535 nor *"))
+                wrong(word, &format!("'{digits}' is neither a port from 1 to 65535 nor *"))
             })?),
         };
-        let network = parse_network(place).map_err(|why| wrong(&why))?;
+        let network = parse_network(place).map_err(|why| wrong(word, &why))?;
         Ok(Self::Net { network, port })
     }
+}
+
+fn wrong(word: &str, why: &str) -> String {
+    format!(
+        "{word:?} is not a target: {why}; allowed are a network and a port, such as \
+         10.1.0.0/16:11211 or [fd00::]/8:11211 (* for every port), and unix:/path"
+    )
 }
 
 /// The number type's own parser would accept a sign.

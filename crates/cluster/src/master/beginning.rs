@@ -1,7 +1,7 @@
 //! From shares to the beginning of the load: preparation, comparison of clocks, one instant for
 //! all.
 
-use super::member::{Lost, Member, Stage};
+use super::member::{Lost, Stage};
 use super::{Action, Master, Phase};
 use crate::clock::RoundTrip;
 use crate::message::to_agent::What as Says;
@@ -86,20 +86,20 @@ impl Master {
             return;
         }
         if self.phase == Phase::Preparing {
-            let is_prepared = |stage: &Stage| matches!(stage, Stage::Prepared | Stage::Lost(_));
             let mut stages = self.members.iter().map(|member| &member.stage);
             // A share that ends before its load has a record that says why; it is not waited for.
-            let waits = stages.any(|stage| !is_prepared(stage) && *stage != Stage::Done);
+            let waits = stages
+                .any(|stage| !matches!(stage, Stage::Prepared | Stage::Lost(_) | Stage::Done));
             if !waits && self.members.iter().any(|member| member.stage == Stage::Prepared) {
                 self.phase = Phase::Comparing;
-                let is_there = |member: &&Member| member.stage == Stage::Prepared && !member.is_own;
-                let prepared = self.members.iter().filter(is_there).count();
+                let prepared = self.members.iter().filter(|it| it.stage == Stage::Prepared);
+                let prepared = prepared.filter(|member| !member.is_own).count();
                 self.act(Action::Prepared(prepared as u32));
             }
         }
         if self.phase == Phase::Comparing {
-            let is_next = |member: &Member| member.stage == Stage::Prepared && !member.is_compared;
-            match self.members.iter().position(is_next) {
+            let mut members = self.members.iter();
+            match members.position(|it| it.stage == Stage::Prepared && !it.is_compared) {
                 Some(number) => self.compare(number, now),
                 None => self.arm(now),
             }

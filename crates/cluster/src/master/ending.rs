@@ -38,8 +38,8 @@ pub struct RoundEnd {
 impl Master {
     /// The result of the round; `None` while records are awaited.
     pub fn round_end(&self) -> Option<RoundEnd> {
-        let is_over = |member: &Member| matches!(member.stage, Stage::Done | Stage::Lost(_));
-        if self.rounds == 0 || !self.members.iter().all(is_over) {
+        let mut stages = self.members.iter().map(|member| &member.stage);
+        if self.rounds == 0 || !stages.all(|stage| matches!(stage, Stage::Done | Stage::Lost(_))) {
             return None;
         }
         let lost = self.members.iter().enumerate().filter_map(|(number, member)| {
@@ -66,12 +66,11 @@ impl Master {
     /// still never prepare, end its load, or complete its record.
     fn overdue(&self, number: usize, now: Instant) -> Option<String> {
         let member = &self.members[number];
-        let has_passed = |since: Instant, most: Span| now.since(since.max(self.excused)) >= most;
         let stopping = self.stopping.as_ref().map(|(_, since)| *since);
         if !member.is_at_work() {
             return None;
         }
-        if self.interrupted.is_some_and(|since| has_passed(since, INTERRUPTED_MAX)) {
+        if self.interrupted.is_some_and(|since| self.has_passed(since, INTERRUPTED_MAX, now)) {
             return Some(format!(
                 "it did not hand over its record within {INTERRUPTED_MAX} after the user ended the \
                  run; memtide agent records fetches it"
@@ -80,33 +79,35 @@ impl Master {
         if let Some(since) = member.handing_since {
             let bytes = member.record.len();
             let most = handing_over_max(bytes);
-            return has_passed(since, most).then(|| {
+            return self.has_passed(since, most, now).then(|| {
                 format!("it did not hand over its record in time: {bytes} bytes in {most}")
             });
         }
-        if stopping.is_some_and(|since| has_passed(since, HAND_OVER_MAX)) {
+        if stopping.is_some_and(|since| self.has_passed(since, HAND_OVER_MAX, now)) {
             return Some(format!("it did not hand over its record within {HAND_OVER_MAX}"));
         }
         if member.is_preparing() {
-            return self.unprepared(member, has_passed);
+            return self.unprepared(member, now);
         }
-        let is_overdue = self.load_until.is_some_and(|until| has_passed(until, HAND_OVER_MAX));
+        let is_overdue =
+            self.load_until.is_some_and(|until| self.has_passed(until, HAND_OVER_MAX, now));
         (is_overdue && member.is_loading()).then(|| {
             format!("its load did not end within {HAND_OVER_MAX} of its latest planned end")
         })
     }
 
+    /// True if this master, without the time that it stood still, has waited for `most`.
+    fn has_passed(&self, since: Instant, most: Span, now: Instant) -> bool {
+        now.since(since.max(self.excused)) >= most
+    }
+
     /// The deadline that an agent has missed in its preparation, if any.
-    fn unprepared(
-        &self,
-        member: &Member,
-        has_passed: impl Fn(Instant, Span) -> bool,
-    ) -> Option<String> {
+    fn unprepared(&self, member: &Member, now: Instant) -> Option<String> {
         let (progress, most) = (&member.progress, self.rules.prepare_max);
-        if has_passed(progress.told, AGENT_SILENT_MAX) {
+        if self.has_passed(progress.told, AGENT_SILENT_MAX, now) {
             return Some(format!("it has not reported its preparation for {AGENT_SILENT_MAX}"));
         }
-        has_passed(progress.moved, most).then(|| {
+        self.has_passed(progress.moved, most, now).then(|| {
             let what = described(&progress.report);
             let flag = in_brackets(self.rules.prepare_flag);
             format!("its preparation made no progress for {most}{flag}: {what}")
@@ -235,11 +236,10 @@ impl Master {
     }
 
     pub(super) fn has_lost_too_many(&self) -> bool {
-        let is_lost = |member: &&Member| matches!(member.stage, Stage::Lost(_));
-        let is_alone = |member: &&Member| member.is_alone && !is_lost(member);
-        let lost = self.members.iter().filter(is_lost).count();
-        let alone = self.members.iter().filter(is_alone).count();
-        lost + alone > self.rules.allow_lost as usize || lost == self.members.len()
+        let (lost, here): (Vec<&Member>, Vec<&Member>) =
+            self.members.iter().partition(|member| matches!(member.stage, Stage::Lost(_)));
+        let alone = here.iter().filter(|member| member.is_alone).count();
+        lost.len() + alone > self.rules.allow_lost as usize || here.is_empty()
     }
 }
 

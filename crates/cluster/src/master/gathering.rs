@@ -129,14 +129,14 @@ impl Master {
             );
         }
         let name = name(&hello.name);
-        let is_there = |member: &Member| member.name == name;
-        if self.rules.own.as_ref() == Some(&name) && self.members.iter().any(is_there) {
+        let is_there = self.members.iter().any(|member| member.name == name);
+        if self.rules.own.as_ref() == Some(&name) && is_there {
             let why = format!("the master's own agent has the name {name}; use another name");
             self.turned(address, &why);
             return Err(why);
         }
         self.gathering.turned.retain(|(known, _)| known != address);
-        let member = Member::new(peer, (&name, address), hello.units, now);
+        let member = Member::new(peer, &name, address, hello.units, now);
         let is_own = self.rules.own.as_ref() == Some(&name);
         self.members.push(Member { is_own, ..member });
         assert!(self.members.len() <= self.rules.wanted.count(), "an agent has a place");
@@ -197,23 +197,22 @@ impl Master {
     }
 
     fn missing(&self) -> String {
-        let elsewhere = || self.members.iter().filter(|member| !member.is_own);
         let (here, wanted) = self.counts();
         let expect: Span = self.rules.expect;
         let flag = in_brackets(self.rules.expect_flag);
         let mut text = format!("{here} of {wanted} agents joined within {expect}{flag}");
         if here > 0 {
+            let elsewhere = self.members.iter().filter(|member| !member.is_own);
             let names: Vec<&str> =
-                elsewhere().take(NAMED_MAX).map(|member| member.name.as_str()).collect();
+                elsewhere.take(NAMED_MAX).map(|member| member.name.as_str()).collect();
             let more = if here > NAMED_MAX { " and others" } else { "" };
             text.push_str(&format!(": {}{more}", names.join(", ")));
         }
-        let is_missing = |address: &&String| {
-            self.members.iter().all(|member| member.address != **address)
-                && self.gathering.turned.iter().all(|(known, _)| known != *address)
-        };
-        for address in self.rules.wanted.listed().iter().filter(is_missing) {
-            text.push_str(&format!("; {address}: no answer"));
+        for address in self.rules.wanted.listed() {
+            let is_there = self.members.iter().any(|member| member.address == *address);
+            if !is_there && self.gathering.turned.iter().all(|(known, _)| known != address) {
+                text.push_str(&format!("; {address}: no answer"));
+            }
         }
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for (address, why) in &self.gathering.turned {

@@ -118,7 +118,7 @@ pub(crate) fn titled(label: &str) -> String {
 }
 
 impl Member {
-    pub(super) fn new(peer: u64, (name, address): (&str, &str), units: u32, now: Instant) -> Self {
+    pub(super) fn new(peer: u64, name: &str, address: &str, units: u32, now: Instant) -> Self {
         Self {
             peer,
             name: name.to_owned(),

@@ -75,20 +75,14 @@ impl Seconds {
         let agents = self.agents.iter_mut();
         let parts: Vec<(u32, Interval)> =
             agents.filter_map(|(number, agent)| Some((*number, agent.take(at)?))).collect();
-        let sum = |left_out: Option<u32>, until: &mut Span| {
-            let some = || parts.iter().filter(|(number, _)| Some(*number) != left_out);
-            let sum = Interval::merged(some().map(|(_, part)| part))?;
-            let start = *until;
-            let end = some().map(|(_, part)| part.end()).fold(start, Span::max);
-            *until = end;
-            Some(Interval { start, length: end.saturating_sub(start), ..sum })
-        };
-        let name = |number: u32| names.get(number as usize).map_or("", String::as_str);
         let others = parts.iter().filter(|(number, _)| Some(*number) != own);
-        let each = others.map(|(number, part)| AgentSecond::of(name(*number), part)).collect();
-        let agents = sum(own, &mut self.until_of_agents);
-        let agents = agents.map(|sum| Interval { agents: each, ..sum });
-        Some((sum(None, &mut self.until)?, agents))
+        let each = others.clone().map(|(number, part)| {
+            let name = names.get(*number as usize).map_or("", String::as_str);
+            AgentSecond::of(name, part)
+        });
+        let agents = merged(others.clone().map(|(_, part)| part), &mut self.until_of_agents);
+        let agents = agents.map(|sum| Interval { agents: each.collect(), ..sum });
+        Some((merged(parts.iter().map(|(_, part)| part), &mut self.until)?, agents))
     }
 
     /// The number of an agent's operations that are in rows.
@@ -99,27 +93,39 @@ impl Seconds {
     /// The whole second at which the next row can end: no stretch of any agent passes over it, and
     /// every agent in `loading` has reported until then.
     fn boundary(&self, loading: &[u32]) -> Option<u64> {
-        let waiting = || self.agents.values().flat_map(|agent| &agent.waiting);
+        let waiting: Vec<&Interval> =
+            self.agents.values().flat_map(|agent| &agent.waiting).collect();
         let most = self.agents.values().map(|agent| agent.waiting.len()).max().unwrap_or(0);
         assert!(most <= WAITING_MAX, "an agent that reports more at once is lost");
-        let first = waiting().map(Interval::second).min()? + 1;
+        let first = waiting.iter().map(|it| it.second()).min()? + 1;
         if most > SECONDS_AHEAD_MAX {
             return Some(first);
         }
-        let last = waiting().map(Interval::second).max()? + 1;
-        let reported =
-            |number: &u32| self.agents.get(number).map_or(0, |it| it.until.ns() / SECOND_NS);
-        let complete = loading.iter().map(reported).min().unwrap_or(u64::MAX);
-        (first..=last.min(complete)).find(|at| !waiting().any(|it| it.passed_over().contains(at)))
+        let last = waiting.iter().map(|it| it.second()).max()? + 1;
+        let reported = loading.iter().map(|number| self.agents.get(number));
+        let reported = reported.map(|agent| agent.map_or(0, |it| it.until.ns() / SECOND_NS));
+        let complete = reported.min().unwrap_or(u64::MAX);
+        (first..=last.min(complete))
+            .find(|at| !waiting.iter().any(|it| it.passed_over().contains(at)))
     }
+}
+
+/// Stretches as one that begins at `until`, which becomes their end; none without stretches.
+fn merged<'a>(
+    parts: impl Iterator<Item = &'a Interval> + Clone,
+    until: &mut Span,
+) -> Option<Interval> {
+    let sum = Interval::merged(parts.clone())?;
+    let start = *until;
+    *until = parts.map(Interval::end).fold(start, Span::max);
+    Some(Interval { start, length: until.saturating_sub(start), ..sum })
 }
 
 impl Reported {
     /// Its stretches before the end of a row `at` this second, as one; none if there are none.
     fn take(&mut self, at: u64) -> Option<Interval> {
-        let is_before = |it: &Interval| it.second() < at;
         let mut sum: Option<Interval> = None;
-        while self.waiting.front().is_some_and(is_before) {
+        while self.waiting.front().is_some_and(|it| it.second() < at) {
             let next = self.waiting.pop_front()?;
             self.shown = self.shown.saturating_add(next.counts.settled);
             match &mut sum {

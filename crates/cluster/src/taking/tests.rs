@@ -22,13 +22,15 @@ fn a_record_is_bound_to_its_run_and_agent() {
         let mut record = Record { share: Some(share), measured_s: 10.0, ..Record::default() };
         change(&mut record);
         let mut part = Part::new(&load, Some(Span::from_s(12)));
-        part.record(
-            record.to_json().as_bytes(),
-            &(1..2),
-            ("0b", "a1", Some(77)),
-            ([false; 2], false),
-        )
-        .unwrap_err()
+        let expected = Expected {
+            run: "0b",
+            name: "a1",
+            range: 1..2,
+            armed_ns: Some(77),
+            told: [false; 2],
+            is_stopping: false,
+        };
+        part.record(record.to_json().as_bytes(), &expected).unwrap_err()
     };
     fn agent(record: &mut Record) -> &mut AgentRecord {
         record.share.as_mut().unwrap().agent.as_mut().unwrap()

@@ -1,7 +1,7 @@
 //! Admission on the waiting side: which peers may connect, how long they may take, and reports
 //! about refused ones. Nothing that a stranger does ends it.
 
-use super::event::NetEvent;
+use super::NetEvent;
 use super::queue::{Inbox, locked};
 use super::tally::Tally;
 use super::thread::Stop;

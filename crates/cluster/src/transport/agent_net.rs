@@ -1,6 +1,6 @@
 //! An agent's network: it dials its master, or waits for masters, and answers pings by itself.
 
-use super::event::NetEvent;
+use super::NetEvent;
 use super::net::{End, Net};
 use super::queue::{Inbox, locked};
 use super::tls;

@@ -26,8 +26,8 @@ const FULL: &str = "it reads too slowly: 1024 messages or 64 MiB are queued for 
 
 /// Waits for a proof until its deadline.
 pub(super) async fn within<T>(proof: impl Future<Output = Result<T, String>>) -> Result<T, String> {
-    let late = |_| format!("it did not authenticate within {} s", PROOF_MAX.as_secs());
-    timeout(PROOF_MAX, proof).await.map_err(late)?
+    let proved = timeout(PROOF_MAX, proof).await;
+    proved.map_err(|_| format!("it did not authenticate within {} s", PROOF_MAX.as_secs()))?
 }
 
 /// Opens a TLS connection to an address. `absent` is the end of the sentence if nothing listens

@@ -1,6 +1,6 @@
 //! The master's network: agents that dial it, and agents that it dials.
 
-use super::event::NetEvent;
+use super::NetEvent;
 use super::net::{End, Net};
 use super::queue::locked;
 use super::stream::why;

@@ -2,8 +2,8 @@
 //!
 //! What the two ends do differently is said by an [`End`].
 
+use super::NetEvent;
 use super::admission::{AdmissionQueue, PendingPeer, bind};
-use super::event::NetEvent;
 use super::link::{Ended, Handle, Link, connect, within};
 use super::queue::{Events, Inbox, Outgoing, events, locked};
 use super::stream::{Driver, call, serve, why};
@@ -124,10 +124,10 @@ impl<E: End> Net<E> {
         let thread = NetThread::start(runtime, E::IS_FIRST, |runtime, stop| {
             if let Some(((listener, _), tls)) = listener {
                 let (shared, stop_peer) = (Arc::clone(&shared), stop.clone());
-                let serve = move |tls, pending| {
+                let tls = TlsAcceptor::from(tls);
+                runtime.spawn(queue.accept(listener, tls, stop.clone(), move |tls, pending| {
                     Arc::clone(&shared).welcome(tls, pending, stop_peer.clone())
-                };
-                runtime.spawn(queue.accept(listener, TlsAcceptor::from(tls), stop.clone(), serve));
+                }));
             }
             if shared.end.alive().is_some() {
                 runtime.spawn(Arc::clone(&shared).say_alive(stop.clone()));
@@ -188,9 +188,10 @@ impl<E: End> Shared<E> {
                 () = stop.asked() => return,
             }
             let is_for_all = second.is_multiple_of(ALIVE_WAITING);
-            let is_due = |handle: &&Handle<_>| handle.works() || (is_for_all && handle.was_quiet());
-            for handle in locked(&self.peers).values().filter(is_due) {
-                self.end.alive().into_iter().for_each(|alive| handle.send(alive));
+            for handle in locked(&self.peers).values() {
+                if handle.works() || (is_for_all && handle.was_quiet()) {
+                    self.end.alive().into_iter().for_each(|alive| handle.send(alive));
+                }
             }
         }
     }
@@ -204,9 +205,9 @@ impl<E: End> Shared<E> {
     ) {
         let (driver, call) = serve(tls, E::SERVES);
         let proof = async {
-            let gone = |_| "it closed the connection before it authenticated".to_owned();
             self.end.ready().await;
-            let mut call = call.await.map_err(gone)?;
+            let mut call =
+                call.await.map_err(|_| "it closed the connection before it authenticated")?;
             let hello = self.end.proof(&mut call.incoming).await?;
             Ok((call, hello))
         };

@@ -86,13 +86,16 @@ impl<In: Send + 'static, Out: Send + 'static> StreamingService<In> for Once<In, 
         let first = locked(&self.0).take();
         Box::pin(async move {
             let (answer, answered) = oneshot::channel();
-            let second = || Status::already_exists("one call for each connection");
             let call = Call { incoming: request.into_inner(), answer };
-            first.ok_or_else(second)?.send(call).map_err(|_| second())?;
+            first.ok_or_else(second_call)?.send(call).map_err(|_| second_call())?;
             let outgoing = answered.await.map_err(|_| Status::unauthenticated(""))?;
             Ok(tonic::Response::new(outgoing.map(Ok as fn(_) -> _)))
         })
     }
+}
+
+fn second_call() -> Status {
+    Status::already_exists("one call for each connection")
 }
 
 /// Serves one connection, and with it one call of the method at `path`.
@@ -157,7 +160,6 @@ where
     In: prost::Message + Default + 'static,
     Out: prost::Message + 'static,
 {
-    let broken = |error| Status::from_error(Box::new(error));
     let builder = client::Builder::new(TokioExecutor::new());
     let (caller, connection) = builder.handshake(TokioIo::new(tls)).await.map_err(broken)?;
     let (breaks, breach) = oneshot::channel();
@@ -180,6 +182,10 @@ where
             _ => status,
         }),
     }
+}
+
+fn broken(error: hyper::Error) -> Status {
+    Status::from_error(Box::new(error))
 }
 
 /// The reason why a stream broke, as a sentence about the peer.
