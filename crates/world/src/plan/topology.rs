@@ -95,18 +95,17 @@ impl Plan {
 
     /// The servers of this process's connections, by the connections' numbers in the run.
     pub fn own_leads(&self) -> BTreeMap<u32, ServerId> {
-        let of_worker = |worker: u16| {
-            let leads =
-                move |nth| (self.connection_number(worker, nth), self.server_of(worker, nth));
-            (0..self.connections_of(worker)).map(leads)
-        };
-        self.own_workers().flat_map(of_worker).collect()
+        let own = self.own_workers();
+        let own =
+            own.flat_map(|worker| (0..self.connections_of(worker)).map(move |nth| (worker, nth)));
+        own.map(|(worker, nth)| (self.connection_number(worker, nth), self.server_of(worker, nth)))
+            .collect()
     }
 
     /// The connections of worker `worker`.
     pub fn places(&self, worker: u16) -> Table<ConnectionId, Place> {
         let each = self.connections_each(worker).max(1);
-        let place = |nth| {
+        let places = (0..self.connections_of(worker)).map(|nth| {
             let is_aside = self.is_aside(nth);
             let transport = if is_aside { self.least_transport() } else { self.requests.transport };
             Place {
@@ -116,8 +115,8 @@ impl Plan {
                 transport,
                 is_aside,
             }
-        };
-        (0..self.connections_of(worker)).map(place).collect()
+        });
+        places.collect()
     }
 
     /// The clients of worker `worker`: one for all its connections, one for each connection, or its
