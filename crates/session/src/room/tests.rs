@@ -23,7 +23,7 @@ fn refused(toml: &str, copies: u64, bytes: u64) -> Option<String> {
 fn a_data_set_beyond_the_available_memory_is_refused_with_both_figures() {
     let large = "value-size = 1047552\n";
     let message = refused(large, 1, 8 << 30).expect("100 000 MiB do not fit in 8 GiB");
-    for word in ["104.9 GB", "8590 MB", "--keys", "--value-size", "--server"] {
+    for word in ["104.8 GB", "8590 MB", "--keys", "--value-size", "--server"] {
         assert!(message.contains(word), "no '{word}' in {message}");
     }
     assert_eq!(refused(large, 0, 8 << 30), None, "a server elsewhere keeps it");
