@@ -3,9 +3,10 @@
 
 mod foreign;
 
+use clap::ArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use memtide_scenario::is_near;
-use memtide_session::console::complain;
+use memtide_session::console::{complain, say};
 use memtide_session::exit::{Stop, USAGE};
 use std::ffi::OsStr;
 use std::process::ExitCode;
@@ -40,6 +41,47 @@ fn unknown_flag(error: &clap::Error) -> Option<&str> {
 /// Cause: The flag is another program's.
 ///
 /// To do: Use memtide's flag, which the message names.
+/// Prints a note about a flag that another program has with another meaning.
+pub(crate) fn note_same_name(matches: &ArgMatches) {
+    let commands = std::iter::successors(matches.subcommand(), |(_, matches)| matches.subcommand());
+    let notes = commands.filter_map(|(_, command)| foreign::same_name(command));
+    notes.for_each(|note| say(&note));
+}
+
+/// A command that needs a feature.
+struct Featured {
+    command: &'static str,
+    feature: &'static str,
+    /// True if this program has the feature.
+    is_built: bool,
+}
+
+/// Every command that needs a feature.
+const FEATURED: [Featured; 5] = [
+    Featured { command: "view", feature: "web", is_built: cfg!(feature = "web") },
+    Featured { command: "agent", feature: "cluster", is_built: cfg!(feature = "cluster") },
+    Featured { command: "key", feature: "cluster", is_built: cfg!(feature = "cluster") },
+    Featured {
+        command: "completions",
+        feature: "documents",
+        is_built: cfg!(feature = "documents"),
+    },
+    Featured { command: "man", feature: "documents", is_built: cfg!(feature = "documents") },
+];
+
+/// The error of a command that this program was built without.
+fn left_out(error: &clap::Error, featured: &[Featured]) -> Option<Stop> {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let missing = featured.iter().find(|it| it.command == name && !it.is_built)?;
+    let Featured { command, feature, .. } = missing;
+    Some(Stop::usage(format!(
+        "this program was built without 'memtide {command}'; build memtide with the feature \
+         {feature} (cargo build --release --features {feature})"
+    )))
+}
+
 fn known_otherwise(error: &clap::Error) -> Option<Stop> {
     let flag = unknown_flag(error)?;
     let ours = foreign::ours(flag)?;
@@ -83,7 +125,7 @@ pub(crate) fn of_usage(mut error: clap::Error) -> ExitCode {
         let garbled = std::env::args_os().find_map(|word| no_text(&word));
         return report(&Stop::usage(garbled.unwrap_or_else(|| error.to_string())));
     }
-    if let Some(stop) = known_otherwise(&error) {
+    if let Some(stop) = known_otherwise(&error).or_else(|| left_out(&error, &FEATURED)) {
         return report(&stop);
     }
     keep_near_only(&mut error);

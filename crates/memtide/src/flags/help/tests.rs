@@ -70,6 +70,42 @@ fn the_full_help_begins_with_the_names_of_its_groups() {
     }
 }
 
+/// `search --help` named the format of a run.
+#[test]
+fn each_help_names_the_format_that_its_command_writes() {
+    for (command, format) in [
+        ("run", "memtide.record/2"),
+        ("run", "memtide.repeats/1"),
+        ("sim", "memtide.record/2"),
+        ("search", "memtide.steps/1"),
+        ("scan", "memtide.steps/1"),
+        ("ab", "memtide.ab/1"),
+    ] {
+        let text = printed(&format!("{command} --help"));
+        assert!(text.contains(format), "{command} --help has no {format}:\n{text}");
+    }
+}
+
+/// A help that sends its reader to a document sends to one that is there.
+#[test]
+fn the_documents_that_a_help_names_are_there() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut count = 0;
+    for command in COMMANDS.into_iter().chain(["ab", "merge", "compare", "report", "doctor"]) {
+        let takes_scenario = COMMANDS.contains(&command) || command == "ab";
+        let flag = if takes_scenario { "--help-all" } else { "--help" };
+        let text = printed(&format!("{command} {flag}"));
+        let words =
+            text.split(|letter: char| !(letter.is_alphanumeric() || "/.-_".contains(letter)));
+        for name in words.filter(|word| word.starts_with("docs/")) {
+            let name = name.trim_end_matches('.');
+            assert!(root.join(name).exists(), "{command} --help names {name}");
+            count += 1;
+        }
+    }
+    assert!(count > 0, "no help names a document");
+}
+
 #[test]
 fn the_help_command_is_the_long_help() {
     assert_eq!(printed("help run"), printed("run --help"));
