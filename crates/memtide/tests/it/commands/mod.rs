@@ -119,6 +119,26 @@ fn those_of_all_other_pages_do_what_they_say() {
     run(others.filter(|page| ![README, CLUSTER, OUTPUTS].contains(page)));
 }
 
+/// Two servers with one thread and two were compared on one CPU.
+#[test]
+fn a_server_with_several_threads_has_as_many_cpus() {
+    let mut count = 0;
+    for page in pages::all() {
+        let text = fs::read_to_string(pages::root().join(&page)).unwrap();
+        for line in text.lines().filter(|line| line.contains(" memcached ")) {
+            let behind = |flag: &str| {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                words.iter().position(|word| *word == flag).and_then(|at| Some(*words.get(at + 1)?))
+            };
+            let (Some(cpus), Some(threads)) = (behind("-c"), behind("-t")) else { continue };
+            let threads: usize = threads.parse().unwrap();
+            assert!(cpus.split(',').count() >= threads, "{page}: {line}");
+            count += 1;
+        }
+    }
+    assert!(count > 0, "no page pins a server");
+}
+
 #[test]
 fn what_cannot_run_here_is_on_its_page_and_has_a_reason() {
     let all = pages::all();

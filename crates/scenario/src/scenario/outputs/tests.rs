@@ -56,3 +56,15 @@ fn tags_are_few_plain_and_each_there_once() {
     let many: Vec<String> = (0..=TAGS_MAX).map(|n| format!("t{n}=x")).collect();
     assert!(parse_tags(&many.join(",")).unwrap_err().starts_with("33 tags are too many"));
 }
+
+/// The table of kinds lacked one. The help names them, too.
+#[test]
+fn the_page_of_outputs_has_a_row_for_each_kind() {
+    let page = include_str!("../../../../../docs/outputs.md");
+    let table = page.split("\n\n").find(|part| part.starts_with("| kind |")).unwrap();
+    let rows: Vec<&str> = table.lines().skip(2).filter_map(|row| row.split('`').nth(1)).collect();
+    assert_eq!(rows, OutputKind::ALL.map(OutputKind::name), "docs/outputs.md");
+    let help = crate::field::find("out").unwrap().long;
+    let missing = rows.iter().find(|kind| !help.contains(&format!("`{kind}`")));
+    assert_eq!(missing, None, "the help of --out");
+}
