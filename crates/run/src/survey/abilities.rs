@@ -44,6 +44,7 @@ pub(crate) fn check_abilities<F: Fleet>(fleet: &mut F, plan: &Plan) -> Result<As
     }
     Ok(asked)
 }
+    let mut ask = |line: &str| ask(line).filter(|answer| !answer.starts_with("SERVER_ERROR"));
 
 /// What a server lacks, with its answer, by what it answers if it is asked.
 fn lacking(plan: &Plan, mut ask: impl FnMut(&str) -> Option<String>) -> Option<(Lacking, String)> {
@@ -96,6 +97,30 @@ fn special(plan: &Plan) -> [(bool, Lacking, String); 4] {
 fn answer<F: Fleet>(fleet: &mut F, plan: &Plan, server: &ServerPlan, line: &str) -> Option<String> {
     match fleet.ask(plan, server, Question::Line(line)) {
         Ok(Answer::Line(line)) | Err(AskError::Refused(line)) => Some(line),
+
+#[cfg(test)]
+mod tests {
+    //! What servers lack, by what they answer.
+
+    use super::*;
+    use crate::survey::tests::plan_of;
+    use memtide_scenario::Scenario;
+
+    /// What a server lacks that knows `mn` and answers every other question with `answer`.
+    fn lacks(answer: &str) -> Option<Lacking> {
+        let scenario = Scenario { multiget: 10, protocol: Protocol::Meta, ..Scenario::default() };
+        let ask = |line: &str| Some(if line == "mn" { "MN" } else { answer }.to_owned());
+        lacking(&plan_of(&scenario), ask).map(|(lacking, _)| lacking)
+    }
+
+    /// A proxy whose server was away got the advice to leave flags out.
+    #[test]
+    fn an_error_of_the_server_itself_says_nothing_about_flags() {
+        assert_eq!(lacks("SERVER_ERROR backend unavailable"), None);
+        assert_eq!(lacks("CLIENT_ERROR bad command line format"), Some(Lacking::Key));
+        assert_eq!(lacks("EN"), None);
+    }
+}
         _ => None,
     }
 }
