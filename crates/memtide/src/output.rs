@@ -2,13 +2,19 @@
 //! (`memtide_session::console`).
 
 use memtide_report::TextOptions;
-use memtide_scenario::Outputs;
-use memtide_session::console::columns;
+use memtide_scenario::{Outputs, Settings};
+use memtide_session::console::{columns, say};
 use std::io::{self, IsTerminal};
 
 /// How the user wants the report on this stdout.
 pub(crate) fn text_options(outputs: &Outputs) -> TextOptions {
     TextOptions { columns: columns(), full: outputs.full, explain: outputs.explain }
+}
+
+/// Prints on stderr which keys of a scenario are cut, unless the user wants no notes.
+pub(crate) fn note_cut_keys(Settings { scenario, outputs, .. }: &Settings) {
+    let cut = scenario.cut_keys().filter(|_| !outputs.quiet);
+    cut.iter().for_each(|which| say(&format!("memtide: key-size {}: {which}", scenario.key_size)));
 }
 
 /// The variable that requests notes (1) or suppresses them (0), whatever stderr is.

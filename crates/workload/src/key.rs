@@ -68,6 +68,13 @@ impl fmt::Display for KeyError {
 
 impl std::error::Error for KeyError {}
 
+/// The share of keys with sizes by `law` that are cut to 250 bytes, memcached's limit. Laws that
+/// the form refuses cut none.
+pub fn share_cut(form: KeyForm, law: &SizeLaw) -> f64 {
+    let is_refused = law.is_spelt_out() && matches!(form, KeyForm::Base32 | KeyForm::Bytes);
+    if is_refused { 0.0 } else { law.share_above(KEY_BYTES_MAX as u64) }
+}
+
 /// How a key is made from its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyForm {

@@ -33,7 +33,7 @@ mod word;
 mod tests;
 
 pub use arrival::{Arrival, TimeLaw};
-pub use key::{KeyError, KeyForm, KeyShape, KeySpace};
+pub use key::{KeyError, KeyForm, KeyShape, KeySpace, share_cut};
 pub use mix::{Mix, MixOrder};
 pub use op::{Action, Op, OpKind, Outcome};
 pub use popularity::{KeyPart, KeyPicker, Popularity};

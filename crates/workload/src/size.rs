@@ -94,6 +94,25 @@ impl SizeLaw {
         self.ascends
     }
 
+    /// The share of draws above `bytes`; 0 if sizes ascend.
+    pub(crate) fn share_above(&self, bytes: u64) -> f64 {
+        if self.ascends || self.most.is_some_and(|most| most <= bytes) {
+            return 0.0;
+        }
+        // mutilate's draws of a normal law neither grow with `u` nor differ much from that law's.
+        let grows = match self.law {
+            Law::MutilateNormal(mean, deviation) => Law::Normal(mean, deviation),
+            ref law => law.clone(),
+        };
+        let (mut below, mut above) = (0.0, 1.0);
+        for _ in 0..u64::BITS {
+            let between = f64::midpoint(below, above);
+            let is_above = grows.quantile(between) + 0.5 >= (bytes + 1) as f64;
+            *(if is_above { &mut above } else { &mut below }) = between;
+        }
+        1.0 - above
+    }
+
     /// The size for `u` in (0, 1).
     pub(crate) fn size_at(&self, u: f64) -> u64 {
         // A cast saturates: negative numbers become zero.

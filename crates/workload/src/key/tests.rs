@@ -193,6 +193,32 @@ fn decimal_keys_differ_and_are_read_back() {
     }
 }
 
+/// Keys were cut without a word. The shares are closed forms, and those of the keys themselves.
+#[test]
+fn the_share_of_keys_that_are_cut_is_known() {
+    let shares = [
+        ("250", 0.0),
+        ("fixed:251", 1.0),
+        ("uniform:201,300", 0.5),
+        ("normal:250.5,30", 0.5),
+        ("exponential:50", (-250.5_f64 / 50.0).exp()),
+        ("table:16=3,300=1", 0.25),
+        ("etc-key", 0.0),
+        ("ascending:1", 0.0),
+    ];
+    for (law, share) in shares {
+        let found = share_cut(KeyForm::Hex, &law.parse().unwrap());
+        assert!((found - share).abs() < 1e-5, "{law}: {found}");
+    }
+    let refused = share_cut(KeyForm::Base32, &"fixed:251".parse().unwrap());
+    assert_eq!(refused, 0.0, "a run with these keys does not begin");
+    let law = "mutilate-normal:240,30";
+    let space = decimal(20_000, law);
+    let cut = (0..20_000).filter(|&id| space.len(id) == 250).count();
+    let expected = share_cut(KeyForm::Decimal, &law.parse().unwrap()) * 20_000.0;
+    assert!((cut as f64 / expected - 1.0).abs() < 0.2, "{cut} and {expected}");
+}
+
 #[test]
 fn forms_are_read_and_written() {
     for word in ["base32", "decimal"] {

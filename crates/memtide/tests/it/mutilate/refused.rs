@@ -1,5 +1,6 @@
 //! Values that a server refuses: the originals count every reply, and so do their faces, with a
-//! line on stderr that says how many were refused, and why.
+//! line on stderr that says how many were refused, and why. Keys that no server takes are cut, with
+//! a note.
 
 use super::parser::{self, Dialect};
 use super::{fresh, records};
@@ -68,4 +69,27 @@ fn a_scan_tells_once_of_all_its_steps() {
         "{ran}"
     );
     assert_eq!(ran.err.lines().count(), 1, "{ran}");
+}
+
+/// Keys were cut to 250 bytes without a word.
+#[test]
+fn keys_that_are_cut_have_a_note() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let line = format!("mutilate -s {} -r 10 --loadonly -K", peer.name);
+    for (law, is_noted) in [("300", true), ("normal:250,30", true), ("250", false)] {
+        let noted = memtide(&format!("{line} {law} --notes")).exits(0);
+        let note = noted.err.lines().find(|line| line.contains("longer than 250 bytes"));
+        assert_eq!(note.is_some(), is_noted, "{noted}");
+        assert!(note.is_none_or(|note| note.starts_with("--keysize (-K) ")), "{noted}");
+        let plain = memtide(&format!("{line} {law}")).exits(0);
+        assert_eq!((plain.err.as_str(), plain.out == noted.out), ("", true), "{plain}");
+    }
+    for (flags, count) in [("--key-size normal:240,30", 1), ("--key-size 200", 0)] {
+        for (quiet, most) in [("", 1), ("--quiet", 0)] {
+            let ran = memtide(&format!("run --plan {flags} {quiet}")).exits(0);
+            let notes = ran.err.matches("longer than 250 bytes, memcached's limit").count();
+            assert_eq!(notes, count.min(most), "{ran}");
+        }
+    }
 }

@@ -67,6 +67,10 @@ impl Face for Tool {
         let targets = match &options.mode {
             Mode::Dynamic(dynamic) => dynamic.targets(seed),
             _ => Vec::new(),
+        if let Some(which) = settings.scenario.cut_keys() {
+            let law = options.load.key_bytes;
+            options.notes.push(format!("--keysize (-K) {law}: {which}."));
+        }
         };
         let mut settings = Box::new(lower(&options, &targets)?);
         enlist(&options, &mut settings)?;
