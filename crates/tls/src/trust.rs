@@ -275,8 +275,8 @@ fn unusable(error: &webpki::Error) -> CertificateFault {
     use webpki::Error;
     CertificateFault::Unusable(match error {
         Error::UnsupportedCertVersion => {
-            "of X.509 version 1, which has no names; openssl x509 -req makes version 3 with -extfile \
-             FILE, where FILE contains subjectAltName=DNS:NAME"
+            "of X.509 version 1, which has no names; openssl x509 -req makes version 3 with \
+             -extfile FILE, where FILE contains subjectAltName=DNS:NAME"
         }
         Error::CaUsedAsEndEntity => {
             "of a CA (CA:TRUE) in place of a server's; trust this certificate itself, or make one \
@@ -328,8 +328,8 @@ fn signed_with(algorithm: &[u8]) -> &'static str {
     } else if name.starts_with(MD5_RSA) {
         "signed with MD5, which is not accepted; sign it again with openssl's -sha256"
     } else {
-        "signed with an algorithm that memtide does not accept; sign it again with openssl's -sha256 \
-         and an RSA, P-256 or P-384 key"
+        "signed with an algorithm that memtide does not accept; sign it again with openssl's \
+         -sha256 and an RSA, P-256 or P-384 key"
     }
 }
 

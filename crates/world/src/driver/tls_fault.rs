@@ -53,8 +53,8 @@ impl TlsFault {
             }
             Self::HandshakeRefused => Sentence::new(
                 "refused the handshake of TLS: it wants a client certificate, or has no version, \
-                 cipher or kind of key in common with memtide (openssl's -newkey rsa:2048, or -newkey \
-                 ec -pkeyopt ec_paramgen_curve:P-256)",
+                 cipher or kind of key in common with memtide (openssl's -newkey rsa:2048, or \
+                 -newkey ec -pkeyopt ec_paramgen_curve:P-256)",
             )
             .remedy(Remedy::GiveCertificate),
             Self::ServerFailed => Sentence::new(

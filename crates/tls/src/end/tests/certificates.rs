@@ -133,7 +133,7 @@ fn a_ca_must_be_one_and_be_valid() {
     let expired = fault(&old, signed(&issuer, |_| {}), "localhost");
     assert_eq!(expired, Some(CertificateFault::CaExpired(1_293_840_000)));
     for is_ca in [IsCa::NoCa, IsCa::ExplicitNoCa] {
-        let (none, issuer) = ca_of("None", |it| it.is_ca = is_ca.clone());
+        let (none, issuer) = ca_of("None", |it| it.is_ca = is_ca);
         let fault = fault(&none, signed(&issuer, |_| {}), "localhost");
         let Some(CertificateFault::Unusable(why)) = fault else { panic!("{fault:?}") };
         assert!(why.contains("basicConstraints=critical,CA:TRUE"), "{why}");
