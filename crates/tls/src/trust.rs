@@ -69,8 +69,8 @@ impl Trust {
         path.map(drop).map_err(|error| self.chain_fault(&error, shown))
     }
 
-    /// Verifies the dates of a trusted CA's certificate, which webpki does not look at. A CA that was
-    /// renewed with its key has several.
+    /// Verifies the dates of a trusted CA's certificate, which webpki does not look at. A CA that
+    /// was renewed with its key has several.
     fn verify_anchor(&self, anchor: &TrustAnchor<'_>, now: UnixTime) -> Result<(), webpki::Error> {
         let same = self.anchors.iter().zip(&self.validity).filter(|(it, _)| *it == anchor);
         let mut validity: Vec<[u64; 2]> = same.map(|(_, validity)| *validity).collect();
