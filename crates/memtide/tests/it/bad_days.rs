@@ -17,7 +17,7 @@ fn a_server_that_cannot_be_found_ends_the_run_before_it_begins() {
 
 #[test]
 fn a_run_that_cannot_start_leaves_the_results_of_others_alone() {
-    let (old, new) = (scratch("old-result.json"), scratch("new-result.json"));
+    let (old, new) = (scratch("old-result.csv"), scratch("new-result.csv"));
     fs::write(&old, "kept").expect("it can be written");
     for output in ["--json", "--samples", "--verify 1 --verify-details"] {
         for file in [&old, &new] {
@@ -183,8 +183,8 @@ fn answers_after_the_deadline_are_discarded_and_counted() {
     let _turn = shared();
     let peer = Peer::memcached("");
     let flags = "--rate 1000 --arrival fixed --duration 7s --timeout 1s --load never --keys 100";
-    let line = format!("run -s {} {flags} --mix get=1 --connections 4 --json -", peer.name);
-    let running = Running::start(&line);
+    let more = "--warmup 0 --mix get=1 --connections 4 --json -";
+    let running = Running::start(&format!("run -s {} {flags} {more}", peer.name));
     peer.await_figure("cmd_get", 300);
     peer.signal(Signal::STOP);
     thread::sleep(Duration::from_millis(2_500));
