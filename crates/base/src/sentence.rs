@@ -55,6 +55,30 @@ pub enum Remedy {
     CheckCertificate,
     /// Use fewer threads.
     FewerThreads,
+    /// Read the server's log.
+    ReadLog,
+    /// Check the port, and connect without a proxy.
+    CheckPort,
+    /// Check that the machine runs and can be reached.
+    CheckMachine,
+    /// Check that the server answers others, or wait longer.
+    CheckAnswers,
+    /// Find out what the number of a system's error means.
+    LookUpError,
+    /// Use another way of waiting for sockets.
+    OtherIo,
+    /// Measure another server, or let the agent's operator allow this one.
+    AllowTarget,
+    /// Match replies by their order, or find what changes them.
+    MatchOrder,
+    /// Give the measured window fixed limits; follows another remedy.
+    FixedWindow,
+    /// Request statistics.
+    AskStats,
+    /// Lower the highest rate, or relax the condition that ended the run.
+    RelaxCondition,
+    /// Let the run go on until it measures.
+    WaitForWindow,
     /// Name the setting that forbids reconnection; follows what happened.
     Reconnect,
     /// Use smaller windows, or accept that they are not full.

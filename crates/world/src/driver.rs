@@ -156,7 +156,9 @@ impl ConnectError {
                 "did not answer any attempt to connect; check the address, and firewalls on the \
                  way",
             ),
-            Self::Reset => Sentence::new("reset the connection before it was open"),
+            Self::Reset => {
+                Sentence::new("reset the connection before it was open").remedy(Remedy::ReadLog)
+            }
             Self::FilesExhausted => Sentence::new(
                 "needs more open files than this process may have; raise the hard limit \
                  (`ulimit -Hn`)",
@@ -188,9 +190,11 @@ impl ConnectError {
             }
             Self::NotAllowed(Some(address)) => Sentence::new(format!(
                 "has the address {address}, which is not among the targets that this agent allows"
-            )),
+            ))
+            .remedy(Remedy::AllowTarget),
             Self::NotAllowed(None) => {
                 Sentence::new("is not among the targets that this agent allows")
+                    .remedy(Remedy::AllowTarget)
             }
             Self::OptionRefused { option, remedy, code } => Sentence::new(format!(
                 "could not be connected to: this system refuses {option} (system error {code}); \
@@ -198,6 +202,7 @@ impl ConnectError {
             )),
             Self::Other(code) => {
                 Sentence::new(format!("could not be connected to (system error {code})"))
+                    .remedy(Remedy::LookUpError)
             }
         }
     }
@@ -227,18 +232,21 @@ impl Closed {
     /// The sentence without its subject and its full stop, with the remedy if there is one.
     pub fn sentence(&self) -> Sentence {
         match self {
-            Self::ByPeer => Sentence::new("closed the connection"),
+            Self::ByPeer => Sentence::new("closed the connection").remedy(Remedy::ReadLog),
             Self::Truncated => {
                 Sentence::new("closed the connection without TLS's close_notify; was it stopped?")
             }
-            Self::Reset => Sentence::new("reset the connection"),
-            Self::Unanswered => Sentence::new("no longer acknowledges what is sent"),
+            Self::Reset => Sentence::new("reset the connection").remedy(Remedy::ReadLog),
+            Self::Unanswered => {
+                Sentence::new("no longer acknowledges what is sent").remedy(Remedy::CheckMachine)
+            }
             Self::Broken(error) => error.sentence(),
             Self::Unheard => {
                 Sentence::new("does not listen for UDP; start it with -U and the port, or use TCP")
             }
             Self::Other(code) => {
                 Sentence::new(format!("lost the connection (system error {code})"))
+                    .remedy(Remedy::LookUpError)
             }
         }
     }
@@ -345,32 +353,51 @@ impl PeerError {
                 Sentence::new("answered 'ERROR Too many open connections'; raise its -c")
                     .remedy(Remedy::OrFewerConnections)
             }
-            Self::Malformed(error) => Sentence::new(error.to_string()),
+            Self::Malformed(error) => {
+                let sentence = Sentence::new(error.to_string());
+                match error {
+                    // These ask whether it is a memcached with this protocol.
+                    Malformed::LineTooLong { .. }
+                    | Malformed::UnknownReply { .. }
+                    | Malformed::NoFrame { .. } => sentence,
+                    Malformed::UnknownAnswer { .. }
+                    | Malformed::BadNumber { .. }
+                    | Malformed::ValueNotClosed { .. }
+                    | Malformed::BadFrame { .. } => sentence.remedy(Remedy::CheckPort),
+                }
+            }
             Self::Foreign { stranger, line } => {
                 Sentence::new("answered with ").and(&stranger.sentence()).text(format!(" ({line})"))
             }
             Self::Mismatch { kind, got } => Sentence::new(format!(
                 "answered {got} to a {}, which the protocol rules out",
                 kind.name()
-            )),
+            ))
+            .remedy(Remedy::CheckPort),
             Self::Unfit { asked, got } => {
                 Sentence::new(format!("answered {got} to {asked}, which the protocol rules out"))
+                    .remedy(Remedy::CheckPort)
             }
             Self::OutOfTurn { expected, got } => Sentence::new(format!(
                 "answered request {got} of a connection when it was request {expected}'s turn"
-            )),
+            ))
+            .remedy(Remedy::CheckPort),
             Self::Unmatched { got } => {
                 Sentence::new(format!("sent {got} without the opaque of a request in flight"))
+                    .remedy(Remedy::MatchOrder)
             }
             Self::Unasked { got } => {
                 Sentence::new(format!("sent {got} although nothing was asked"))
+                    .remedy(Remedy::CheckPort)
             }
             Self::Tls(fault) => fault.sentence(),
             Self::Unreadable { why } => {
                 Sentence::new(format!("cannot be understood: its bytes {why}"))
+                    .remedy(Remedy::CheckPort)
             }
             Self::UnaskedError { line } => {
                 Sentence::new(format!("sent {line} although nothing was asked"))
+                    .remedy(Remedy::CheckPort)
             }
         }
     }

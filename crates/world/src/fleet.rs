@@ -297,10 +297,12 @@ impl FleetError {
             }
             Self::Worker { worker, error } => {
                 Sentence::new(format!("worker {worker} cannot go on: {error}"))
+                    .remedy(Remedy::OtherIo)
             }
             Self::NotAllowed { address } => Sentence::new(format!(
                 "address {address} is not among the targets that this agent allows"
-            )),
+            ))
+            .remedy(Remedy::AllowTarget),
         }
     }
 }

@@ -74,20 +74,12 @@ pub enum AskError {
         bytes_max: usize,
     },
     /// The user interrupted memtide while it waited for an answer.
-    ///
-    /// To do: Run again, and wait for the answer or its timeout.
     Interrupted,
     /// `--no-stats` forbids the question.
-    ///
-    /// To do: Leave `--no-stats` out if the server answers stats.
     NotAsked,
     /// The server answered with an error: it does not know the command, or forbids it.
-    ///
-    /// To do: Use a server that allows the command, or leave the flag out that sends it.
     Refused(String),
     /// A system call of memtide itself failed.
-    ///
-    /// To do: Try the other `--io`; else report the system error's number.
     Driver(DriverError),
 }
 
@@ -119,10 +111,14 @@ impl AskError {
             Self::TooLong { bytes_max } => Sentence::new(format!(
                 "sent an answer without an end: more than {bytes_max} bytes; is it a memcached?"
             )),
-            Self::NotAsked => Sentence::new("was not asked for its statistics"),
+            Self::NotAsked => {
+                Sentence::new("was not asked for its statistics").remedy(Remedy::AskStats)
+            }
             Self::Interrupted => Sentence::new("was not waited for: the run was interrupted"),
             Self::Refused(line) => Sentence::new(format!("answered '{line}'")),
-            Self::Driver(error) => Sentence::new(format!("could not be asked: {error}")),
+            Self::Driver(error) => {
+                Sentence::new(format!("could not be asked: {error}")).remedy(Remedy::OtherIo)
+            }
         }
     }
 }

@@ -18,6 +18,11 @@ const DETAILS: usize = 3;
 /// Column at which the names of further flags begin.
 const INDEX_INDENT: usize = 20;
 
+/// What stands below the list of commands.
+pub(super) const BEGINNING: &str =
+    "Start with: memtide run          memtide run -s HOST --rate 50k\n\
+     Codes: memtide help CODE explains a warning or a check, such as cpu_taken";
+
 /// Length of the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {

@@ -57,10 +57,7 @@ fn command_with(length: Length, includes: impl Fn(&str) -> bool) -> Command {
     Command::new("memtide")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Load generator for memcached that reports how far its numbers can be trusted")
-        .after_help(
-            "Start with: memtide run          memtide run -s HOST --rate 50k\n\
-             Codes: memtide help CODE explains a warning or a check, such as cpu_taken",
-        )
+        .after_help(help::BEGINNING)
         .subcommand_required(true)
         .arg_required_else_help(true)
         .args_override_self(true)

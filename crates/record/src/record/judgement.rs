@@ -141,7 +141,8 @@ checks! {
     ServerCounters = "server_counters", "The servers' counters equal memtide's.";
     Shares = "shares", "All shares of the run are present.";
     Silence = "silence",
-        "In a closed loop, which does not send meanwhile: no server was silent. Absent if none was.";
+        "In a closed loop, which does not send meanwhile: no server was silent. Absent if none \
+         was.";
 }
 
 /// Result of a check.

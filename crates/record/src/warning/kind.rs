@@ -38,6 +38,22 @@ pub fn code_entries() -> Vec<CodeEntry> {
     warnings
 }
 
+/// The warnings without which the rest of a report misleads, in the order in which a reader needs
+/// them: who answered, and whether servers answered at all.
+const FIRST: [WarningKind; 6] = [
+    WarningKind::TlsUnchecked,
+    WarningKind::ServerGone,
+    WarningKind::ServerRestarted,
+    WarningKind::ServerFlushed,
+    WarningKind::ServerSilent,
+    WarningKind::Overloaded,
+];
+
+/// Place of the warning with this code among others; equal for most.
+pub fn warning_order(code: &str) -> usize {
+    FIRST.iter().position(|kind| kind.code() == code).unwrap_or(FIRST.len())
+}
+
 /// Declares the kinds of warnings: variant, code, meaning, remedy.
 macro_rules! warning_kinds {
     ($($kind:ident = $code:expr, $meaning:literal, $remedy:expr;)*) => {
@@ -72,7 +88,8 @@ macro_rules! warning_kinds {
 warning_kinds! {
     GeneratorLate = "generator_late",
         "memtide itself sent late, which is part of the response times.",
-        "give memtide CPUs of its own, fewer tasks, or --wait spin, as the warning says by its cause";
+        "do what the warning says by its cause, such as --wait spin or CPUs that the server does \
+         not use";
     CpuTaken = Spoiler::CpuTaken.code(),
         "A worker was ready to run, but other threads had its CPU.",
         Spoiler::CpuTaken.remedy();

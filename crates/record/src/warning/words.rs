@@ -48,6 +48,24 @@ impl Words for Native {
             Remedy::GiveCertificate => "; give it one with --tls-cert and --tls-key",
             Remedy::CheckCertificate => "; check --tls-cert and --tls-key, and the server's CA",
             Remedy::FewerThreads => "; lower --threads",
+            Remedy::ReadLog => "; check the server's log",
+            Remedy::CheckPort => "; check the port, and connect to the server without a proxy",
+            Remedy::CheckMachine => "; check that its machine runs and can be reached",
+            Remedy::CheckAnswers => {
+                "; check that it answers other clients, or wait longer with --timeout"
+            }
+            Remedy::LookUpError => "; look the number up with `errno`",
+            Remedy::OtherIo => "; try the other --io",
+            Remedy::AllowTarget => {
+                "; measure another server, or start the agent with --allow-target for this one"
+            }
+            Remedy::MatchOrder => {
+                "; find out what stands between memtide and the server, or use --match order"
+            }
+            Remedy::FixedWindow => ", or give --warmup and --duration fixed lengths",
+            Remedy::AskStats => "; leave --no-stats out if it answers stats",
+            Remedy::RelaxCondition => "; lower the highest rate, or relax the condition",
+            Remedy::WaitForWindow => "; let it run until its warm-up is over",
             Remedy::Reconnect => " with reconnect never",
             Remedy::SmallerWindows => {
                 "; use a smaller --window or fewer --clients, or accept it with --load-partial"

@@ -13,63 +13,37 @@ use memtide_world::question::AskError;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fault {
     /// The user stopped the run before its measured window had begun.
-    ///
-    /// To do: Let the run go on until connections are open, servers are filled and the warm-up is
-    /// over.
     Interrupted,
     /// The fleet failed.
     Fleet(FleetError),
     /// A step of a search or scan cannot be planned; the sentence says why.
     Unplannable { why: String },
     /// The condition of `--abort-on` was true during a step of a search or scan.
-    ///
-    /// To do: Lower the highest rate, or relax the condition.
     Aborted { step: u32, aborted: Aborted },
     /// A server did not answer a query that memtide sends beside the load.
-    ///
-    /// To do: Follow the advice for `{error}`, above.
     Unasked { server: String, error: AskError },
     /// A server lacks a command or flag of the meta protocol that the load needs.
-    ///
-    /// To do: Use what the sentence names, or a server that has it.
     Lacks { server: String, lacking: Lacking, answer: String },
     /// A connection could not be opened, or was lost while others were opened.
-    ///
-    /// To do: Follow the advice for `{what}`, above.
     Opening { server: String, what: TroubleKind, so_far: String },
     /// No further connection was open within the timeout: the server's listen backlog is short, or
     /// it is overloaded.
     OpeningSlowly { opened: u64, wanted: u64, timeout: Span },
     /// The other shares opened or closed their measured windows before this one learned of it: the
     /// network or this machine stood still.
-    ///
-    /// To do: Use machines and a network with less other work, or give `--warmup` and `--duration`
-    /// fixed lengths.
     WindowLate { late: Span },
     /// No server had an open connection for longer than the timeout.
-    ///
-    /// To do: Check the servers' logs and the network; a longer `--timeout` waits longer for them.
     ServersLost { timeout: Span, server: String, what: Sentence },
     /// A server had no open connection when the last step of a search or scan ended.
-    ///
-    /// To do: Check the server's log, and run again on servers that stay up.
     ServerLost { server: String },
     /// The connections stay open and no reply comes: the server is stopped or overloaded, or a
     /// proxy holds the replies.
-    ///
-    /// To do: Check that the server answers other clients; a longer `--timeout` waits longer.
     Silence { who: String, timeout: Span },
     /// Every connection ended before it had answered an operation.
-    ///
-    /// To do: Follow the advice for `{what}`, above.
     Unserved { server: String, what: Sentence },
     /// A connection was lost, and `--reconnect never` forbids to open it again.
-    ///
-    /// To do: Check the server's log, or leave `--reconnect never` out.
     ConnectionLost { server: String, what: Sentence },
     /// Under connection churn, no connection could be opened.
-    ///
-    /// To do: Follow the advice for `{what}`, above.
     NoneOpened { server: String, what: Sentence },
     /// A fill, or the sample of keys before it, failed.
     Fill(FillFault),
@@ -83,20 +57,12 @@ pub(crate) enum FillFault {
     /// The server refused stores, or lost connections.
     Unfilled { server: String, stored: u64, total: u64, why: Sentence },
     /// A server broke the protocol while it was filled or sampled.
-    ///
-    /// To do: Follow the advice for `{what}`, above.
     Breach { who: String, what: Sentence },
     /// The server closed every connection of a fill or sample.
-    ///
-    /// To do: Check the server's log and its connection limit (its -c).
     Unserved { who: String, said: Sentence },
     /// Connections stay open and no reply comes.
-    ///
-    /// To do: Check that the server answers other clients; a longer `--timeout` waits longer.
     Silence { who: String, awaited: String, timeout: Span, said: Sentence },
     /// Every connection to the server was lost during the fill.
-    ///
-    /// To do: Check whether the server still runs, and its log.
     Gone { who: String, said: Sentence },
     /// A server does not hold what it was filled with.
     NoRoom(Box<NoRoom>),
@@ -182,6 +148,7 @@ impl Fault {
         match self {
             Self::Interrupted => {
                 Sentence::new("interrupted before anything was measured; nothing was written")
+                    .remedy(Remedy::WaitForWindow)
             }
             Self::Fleet(error) => error.sentence(),
             Self::Unplannable { why } => Sentence::new(why),
@@ -189,6 +156,7 @@ impl Fault {
                 Sentence::new(format!("step {step} was ended after {after_s:.1} s by "))
                     .field("abort-on")
                     .text(format!(" {condition}: {why}"))
+                    .remedy(Remedy::RelaxCondition)
             }
             Self::Unasked { server, error } => {
                 Sentence::new(format!("server {server} ")).and(&error.sentence())
@@ -204,8 +172,10 @@ impl Fault {
             .remedy(Remedy::FewerConnectionsOrTime),
             Self::WindowLate { late } => Sentence::new(format!(
                 "the command to open or close the measured window came {late} late, so this \
-                 share counted another window than the others"
-            )),
+                 share counted another window than the others; use machines and a network with \
+                 less other work"
+            ))
+            .remedy(Remedy::FixedWindow),
             Self::ServersLost { timeout, server, what } => Sentence::new(format!(
                 "all servers were gone for longer than the timeout of {timeout}; last error: \
                  {server} "
@@ -213,17 +183,19 @@ impl Fault {
             .and(what),
             Self::ServerLost { server } => Sentence::new(format!(
                 "server {server} was gone at the end of the last step, and is lost"
-            )),
+            ))
+            .remedy(Remedy::ReadLog),
             Self::Silence { who, timeout } => Sentence::new(format!(
                 "{who} stopped answering: no reply for longer than the timeout of {timeout}"
-            )),
+            ))
+            .remedy(Remedy::CheckAnswers),
             Self::Unserved { server, what } => Sentence::new(format!(
                 "nothing was answered, and every connection ended: {server} "
             ))
             .and(what),
             Self::ConnectionLost { server, what } => Sentence::new(format!("{server} "))
                 .and(what)
-                .text(", and one lost connection ends the run")
+                .text("; one lost connection ends the run")
                 .remedy(Remedy::Reconnect),
             Self::NoneOpened { server, what } => {
                 Sentence::new(format!("no connection could be opened; last error: {server} "))
@@ -231,6 +203,14 @@ impl Fault {
             }
             Self::Fill(fault) => fault.sentence(),
         }
+    }
+}
+
+/// What a server said last, which has its own remedy; without it, the one remedy that is left.
+fn advised(said: &Sentence) -> Sentence {
+    match *said == Sentence::default() {
+        true => Sentence::default().remedy(Remedy::ReadLog),
+        false => said.clone(),
     }
 }
 
@@ -249,15 +229,16 @@ impl FillFault {
             .remedy(Remedy::AcceptPartial),
             Self::Breach { who, what } => Sentence::new(format!("{who} ")).and(what),
             Self::Unserved { who, said } => {
-                Sentence::new(format!("{who} closed every connection before its first reply"))
-                    .and(said)
+                let what = format!("{who} closed every connection before its first reply");
+                Sentence::new(what).and(&advised(said))
             }
             Self::Silence { who, awaited, timeout, said } => Sentence::new(format!(
                 "{who} stopped answering: no reply to {awaited} within the timeout of {timeout}"
             ))
-            .and(said),
+            .and(said)
+            .remedy(Remedy::CheckAnswers),
             Self::Gone { who, said } => {
-                Sentence::new(format!("{who} went away while it was filled")).and(said)
+                Sentence::new(format!("{who} went away while it was filled")).and(&advised(said))
             }
             Self::NoRoom(room) => room.sentence(),
             Self::TooLong(too_long) => too_long.sentence(),

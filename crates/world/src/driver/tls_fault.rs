@@ -62,7 +62,9 @@ impl TlsFault {
                  certificates, start it with -o ssl_session_cache",
             )
             .remedy(Remedy::NoResumption),
-            Self::Alert(alert) => Sentence::new(format!("ended TLS with the alert {alert}")),
+            Self::Alert(alert) => {
+                Sentence::new(format!("ended TLS with the alert {alert}")).remedy(Remedy::ReadLog)
+            }
             Self::Plain(stranger @ (Stranger::MemcachedText | Stranger::MemcachedBinary)) => {
                 Sentence::new(format!(
                     "does not speak TLS: it answered in memcached's {} protocol; start it with -Z",
@@ -82,7 +84,9 @@ impl TlsFault {
                  -Z), and what does its log say?",
             )
             .remedy(Remedy::LeaveTls),
-            Self::Broken(why) => Sentence::new(format!("broke TLS: {why}")),
+            Self::Broken(why) => {
+                Sentence::new(format!("broke TLS: {why}")).remedy(Remedy::CheckPort)
+            }
         }
     }
 }

@@ -3,14 +3,17 @@
 use super::*;
 use crate::prose::flaw;
 use memtide_base::Words;
-use memtide_world::driver::{Closed, ConnectError, DriverError, PeerError};
+use memtide_codec::{Excerpt, Malformed};
+use memtide_record::natively;
+use memtide_workload::OpKind;
+use memtide_world::driver::{Closed, ConnectError, DriverError, PeerError, TlsFault};
 
 /// One fault of each variant. A new variant fails to compile in `place` until it has a number
 /// there, and fails the test until it is listed here.
 fn every_fault() -> Vec<Fault> {
     let server = || "10.0.0.1:11211".to_owned();
     let of_server = || format!("server {}", server());
-    let what = || Sentence::new("reset the connection");
+    let what = || Closed::Reset.sentence();
     let timeout = Span::from_ms(300);
     let error = DriverError { action: "epoll_wait", code: 5 };
     vec![
@@ -93,10 +96,7 @@ fn every_fault_of_a_fill(said: &str) -> Vec<FillFault> {
     vec![
         FillFault::WindowsUnfilled { stored: 3, total: 10, said: said() },
         FillFault::Unfilled { server: server(), stored: 3, total: 10, why: said() },
-        FillFault::Breach {
-            who: who(),
-            what: Sentence::new("sent END although nothing was asked"),
-        },
+        FillFault::Breach { who: who(), what: PeerError::Unasked { got: "END" }.sentence() },
         FillFault::Unserved { who: who(), said: said() },
         FillFault::Silence {
             who: who(),
@@ -164,6 +164,88 @@ fn every_fault_reads_as_a_sentence_with_its_exit_code() {
         assert!(names, "the server is not named: {message}");
     }
 }
+
+/// What a server did, or the network on the way to it: of each variant whose sentence has no
+/// figures of its own. An interruption, which the user asked for, is left out.
+fn every_trouble() -> Vec<Sentence> {
+    let line = Excerpt::of(b"?");
+    let connects = [
+        ConnectError::Refused,
+        ConnectError::Unreachable,
+        ConnectError::TimedOut,
+        ConnectError::HandshakeTimedOut,
+        ConnectError::Unanswered,
+        ConnectError::Reset,
+        ConnectError::FilesExhausted,
+        ConnectError::FileTableFull,
+        ConnectError::PortsExhausted,
+        ConnectError::NoSuchPath,
+        ConnectError::CredentialsUnfinished,
+        ConnectError::CredentialsMissing,
+        ConnectError::NotAllowed(None),
+        ConnectError::Other(5),
+    ];
+    let malformed = [
+        Malformed::LineTooLong { line, bytes_max: 2048 },
+        Malformed::UnknownReply { line },
+        Malformed::UnknownAnswer { line },
+        Malformed::BadNumber { line, expected: "a length" },
+        Malformed::ValueNotClosed { got: b'x' },
+        Malformed::NoFrame { got: b'x' },
+        Malformed::BadFrame { opcode: 0, expected: "a length" },
+    ];
+    let breaches = [
+        PeerError::TooManyConnections,
+        PeerError::Mismatch { kind: OpKind::Get, got: "STORED" },
+        PeerError::Unfit { asked: "stats", got: "STORED" },
+        PeerError::OutOfTurn { expected: 1, got: 2 },
+        PeerError::Unmatched { got: "HD" },
+        PeerError::Unasked { got: "END" },
+        PeerError::Unreadable { why: "are no text" },
+        PeerError::UnaskedError { line },
+        PeerError::Tls(TlsFault::Alert("internal_error")),
+        PeerError::Tls(TlsFault::Broken("a record is too long")),
+    ];
+    let breaches = malformed.map(PeerError::Malformed).into_iter().chain(breaches);
+    let closed = [
+        Closed::ByPeer,
+        Closed::Truncated,
+        Closed::Reset,
+        Closed::Unanswered,
+        Closed::Unheard,
+        Closed::Other(5),
+    ];
+    let closed = closed.into_iter().chain(breaches.map(Closed::Broken));
+    let error = DriverError { action: "epoll_wait", code: 5 };
+    let asked = [
+        AskError::CutShort(7),
+        AskError::TooLong { bytes_max: 9 },
+        AskError::NotAsked,
+        AskError::Driver(error),
+    ];
+    let connects = connects.iter().map(ConnectError::sentence);
+    let closed = closed.map(|closed| closed.sentence());
+    connects.chain(closed).chain(asked.iter().map(AskError::sentence)).collect()
+}
+
+/// Errors said what had happened, and only a page of messages what to do about it.
+#[test]
+fn every_error_of_a_server_or_a_run_prints_what_to_do() {
+    let faults = every_fault().into_iter().map(|fault| fault.sentence());
+    let of_fill = every_fault_of_a_fill("; it answered 'ERROR'").into_iter();
+    let of_fill = of_fill.map(|fault| fault.sentence());
+    // This repeats the sentence of a plan, which has the remedy.
+    let is_plain = |text: &str| text.contains("pin: 8");
+    for sentence in every_trouble().into_iter().chain(faults).chain(of_fill) {
+        let text = natively(&sentence);
+        let advises = ["; ", "?", " (--", " (see --", ", or ", ": use "];
+        let advises = advises.iter().any(|mark| text.contains(mark));
+        assert!(advises || is_plain(&text), "no remedy in: {text}");
+    }
+}
+
+/// Words of a front that has no flag for anything.
+struct Silent;
 
 impl Words for Silent {
     fn remedy(&self, _remedy: Remedy) -> &'static str {
