@@ -103,7 +103,7 @@ fn command() -> Command {
         ])
 }
 
-fn proofs() -> [Command; 9] {
+fn proofs() -> [Command; 10] {
     let word = |name, about| Command::new(name).about(about);
     [
         word(
@@ -146,6 +146,8 @@ fn proofs() -> [Command; 9] {
             "1000000",
             "Operations of each run",
         )),
+        word("wire", "Compare every byte that memtide sends with what was meant, at full pipelines")
+            .arg(seeds("ops", "1000000", "Operations of each load over each kernel interface")),
         word("agents", "Run many agents on this machine, and one beside a plain run")
             .arg(number("agents", "200", "Agents of the large fleet"))
             .arg(number("rounds", "11", "Rounds of one agent and a plain run"))
@@ -247,6 +249,7 @@ fn proof(root: &Path, words: &ArgMatches) -> Result<(), String> {
             }
             None => trials(root, given(words, "trials")),
         },
+        ("wire", words) => proof::wire::wire(root, given(words, "ops")),
         (_, words) => {
             let [agents, rounds, seconds] =
                 ["agents", "rounds", "seconds"].map(|name| given(words, name));

@@ -4,6 +4,7 @@
 pub mod agents;
 pub mod blame;
 pub mod choices;
+pub mod wire;
 
 use crate::commands::{self, succeeded};
 use crate::files::{at, json, put};
