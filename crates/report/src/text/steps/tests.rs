@@ -119,7 +119,7 @@ fn every_end_has_its_sentence() {
         (StepsEnd::Aborted, "--abort-on ended the first step"),
         (StepsEnd::Failed, "the first step failed"),
     ] {
-        for answer in [None, Some(none.clone())] {
+        for answer in [None, Some(none)] {
             let early = text.conclusion(&end(ended_by, answer));
             assert_eq!(early, format!("partial: {words}\n"));
         }
