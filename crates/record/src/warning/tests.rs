@@ -108,7 +108,7 @@ fn page_of_codes() -> String {
         });
         rows.collect::<String>()
     };
-    include_str!("page.md")
+    include_str!("page.txt")
         .replace("{warnings}\n", &table(false))
         .replace("{checks}\n", &table(true))
 }
