@@ -248,7 +248,8 @@ fn front(bytes: &[u8], load: &Load) -> Result<Option<Request>, String> {
         _ => (short(load, "get", id), b"END\r\n"),
     };
     let common = meant.len().min(bytes.len());
-    if let Some(at) = (0..common).find(|&at| bytes[at] != meant[at]) {
+    if bytes[..common] != meant[..common] {
+        let at = (0..common).position(|at| bytes[at] != meant[at]).unwrap_or_default();
         let around = &bytes[at.saturating_sub(40)..bytes.len().min(at + 40)];
         return Err(format!("{}; byte {at} differs: '{}'", wrong(), around.escape_ascii()));
     }
