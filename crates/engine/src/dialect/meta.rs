@@ -301,9 +301,7 @@ impl WireFormat for Meta {
                 Ok(Role::FailedPart(error))
             }
             // Quiet gets do not report what is missing.
-            (Reply::End, Some(head)) => {
-                Err(PeerError::Mismatch { kind: head.kind, got: "EN" })
-            }
+            (Reply::End, Some(head)) => Err(PeerError::Mismatch { kind: head.kind, got: "EN" }),
             _ => Ok(Role::Answer),
         }
     }
