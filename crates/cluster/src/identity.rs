@@ -32,11 +32,11 @@ impl Identity {
             .map_err(|_| failed("the system returned no random bytes"))?;
         let document = PrivatePkcs8KeyDer::from(document.as_ref().to_vec());
         let pair = KeyPair::from_pkcs8_der_and_sign_algo(&document, &PKCS_ECDSA_P256_SHA256)
-            .map_err(|error| failed(error))?;
+            .map_err(failed)?;
         let mut parameters = CertificateParams::default();
         parameters.distinguished_name = DistinguishedName::new();
         parameters.distinguished_name.push(DnType::CommonName, name);
-        let certificate = parameters.self_signed(&pair).map_err(|error| failed(error))?;
+        let certificate = parameters.self_signed(&pair).map_err(failed)?;
         let text = pair.serialize_pem() + &certificate.pem();
         let key = PrivateKeyDer::from(document);
         Ok(Self { certificate: certificate.der().clone(), key, text })

@@ -11,8 +11,8 @@ mod ending;
 mod member;
 
 use beginning::PING_EVERY;
-pub use ending::RoundEnd;
 pub(crate) use ending::handing_over_max;
+pub use ending::{LostMember, RoundEnd};
 pub(crate) use gathering::NAME_CHARS_MAX;
 pub use gathering::{Gathered, Wanted};
 pub use member::Lost;

@@ -6,7 +6,7 @@
 mod seconds;
 
 use crate::MASTER_SILENT_MAX;
-use crate::master::{Lost, Master, NAME_CHARS_MAX, Round, RoundEnd, RoundLoad, titled};
+use crate::master::{Lost, LostMember, Master, NAME_CHARS_MAX, Round, RoundEnd, RoundLoad, titled};
 use memtide_base::Span;
 use memtide_base::hex::to_hex;
 use memtide_base::printable::printable;
@@ -307,10 +307,11 @@ impl Taking {
     /// The failure of a run that lost agents. The master's own load is none of the agents that the
     /// user named.
     fn failure(&self, end: &RoundEnd) -> Lost {
-        let exit = end.lost.first().map_or(Lost::UNREACHABLE, |(_, _, lost)| lost.exit);
+        let exit = end.lost.first().map_or(Lost::UNREACHABLE, |agent| agent.lost.exit);
         let alone = end.alone.iter().map(|agent| {
             let why = format!("it heard nothing from its master for {MASTER_SILENT_MAX}");
-            (0, agent.clone(), Lost { exit: Lost::UNREACHABLE, why })
+            let lost = Lost { exit: Lost::UNREACHABLE, why };
+            LostMember { number: 0, label: agent.clone(), lost }
         });
         let incomplete: Vec<_> = end.lost.iter().cloned().chain(alone).collect();
         let agents = (0..self.names.len() as u32).filter(|number| self.own != Some(*number));
@@ -350,9 +351,9 @@ const UNMEASURED: &str = "the master's own load has no result, so nothing was me
 
 /// For each reason for which agents were lost, a sentence without its full stop that names the
 /// first of these agents.
-pub fn lost_sentences(lost: &[(u32, String, Lost)]) -> Vec<String> {
+pub fn lost_sentences(lost: &[LostMember]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (_, label, Lost { why, .. }) in lost {
+    for LostMember { label, lost: Lost { why, .. }, .. } in lost {
         match reasons.iter_mut().find(|(known, _)| known == why) {
             Some((_, labels)) => labels.push(label),
             None => reasons.push((why, vec![label])),

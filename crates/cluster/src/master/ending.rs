@@ -26,13 +26,24 @@ const NAMED_MAX: usize = 4;
 /// The result of a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoundEnd {
-    /// The agents that were lost, with the number of their share and their name.
-    pub lost: Vec<(u32, String, Lost)>,
+    /// The agents that were lost.
+    pub lost: Vec<LostMember>,
     /// Names of the agents that ended their load because they heard nothing from this master. Their
     /// records are here.
     pub alone: Vec<String>,
     /// True if more agents were lost than the user allows, so that the run failed.
     pub has_failed: bool,
+}
+
+/// An agent that was lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostMember {
+    /// The agent's number in the run.
+    pub number: u32,
+    /// Its name and its address.
+    pub label: String,
+    /// Why it was lost, and the exit code.
+    pub lost: Lost,
 }
 
 impl Master {
@@ -42,9 +53,9 @@ impl Master {
         if self.rounds == 0 || !stages.all(|stage| matches!(stage, Stage::Done | Stage::Lost(_))) {
             return None;
         }
-        let lost = self.members.iter().enumerate().filter_map(|(number, member)| {
+        let lost = (0..).zip(&self.members).filter_map(|(number, member)| {
             let Stage::Lost(lost) = &member.stage else { return None };
-            Some((number as u32, member.label(), lost.clone()))
+            Some(LostMember { number, label: member.label(), lost: lost.clone() })
         });
         let alone = self.members.iter().filter(|member| member.is_alone && member.is_there());
         let (lost, alone) = (lost.collect(), alone.map(Member::label).collect());

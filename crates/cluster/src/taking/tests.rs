@@ -59,7 +59,8 @@ fn a_record_is_bound_to_its_run_and_agent() {
 #[test]
 fn lost_agents_are_named_by_reason_and_not_all_of_many() {
     let lost = |number: u32, why: &str| {
-        (number, format!("a{number}"), Lost { exit: 3, why: why.to_owned() })
+        let lost = Lost { exit: 3, why: why.to_owned() };
+        LostMember { number, label: format!("a{number}"), lost }
     };
     let mut all: Vec<_> = (0..6).map(|number| lost(number, "it was silent")).collect();
     all.push(lost(6, "its disk is full"));
@@ -68,8 +69,8 @@ fn lost_agents_are_named_by_reason_and_not_all_of_many() {
         sentences,
         ["agents a0, a1, a2, a3 and 2 more: it was silent", "agent a6: its disk is full"]
     );
-    let own =
-        lost_sentences(&[(0, "the master's own load".to_owned(), lost(0, "it stood still").2)]);
+    let label = "the master's own load".to_owned();
+    let own = lost_sentences(&[LostMember { label, ..lost(0, "it stood still") }]);
     assert_eq!(
         own,
         ["the master's own load: it stood still"],
@@ -87,8 +88,8 @@ fn what_is_left_of_a_run_counts_the_named_agents_that_made_load() {
     };
     let why = |ran: &[u32], names: &[&str]| {
         let lost = Lost { exit: 3, why: "it was silent".to_owned() };
-        let end =
-            RoundEnd { lost: vec![(0, "a0".to_owned(), lost)], alone: vec![], has_failed: true };
+        let lost = LostMember { number: 0, label: "a0".to_owned(), lost };
+        let end = RoundEnd { lost: vec![lost], alone: vec![], has_failed: true };
         let own = names.iter().position(|name| *name == "own").map(|at| at as u32);
         let taking = Taking {
             parts: vec![part(ran, &[0, 1, 2])],

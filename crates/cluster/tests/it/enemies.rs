@@ -7,7 +7,7 @@ use crate::network::{Fault, Tamper, When, World};
 use crate::node::S;
 use memtide_base::{Instant, Span};
 use memtide_cluster::agent::{self, Agent};
-use memtide_cluster::master::{Action, Gathered, Master};
+use memtide_cluster::master::{Action, Gathered, LostMember, Master};
 use memtide_cluster::message::from_agent::What as FromWhat;
 use memtide_cluster::message::to_agent::What as ToWhat;
 use memtide_cluster::message::{
@@ -44,7 +44,7 @@ fn tampered(
 fn lost(world: &World) -> (String, u64) {
     let [found] = &world.conductor.rounds[..] else { panic!("one round") };
     let end = found.end.as_ref().expect("it ended");
-    let [(_, label, lost)] = &end.lost[..] else { panic!("{:?}", end.lost) };
+    let [LostMember { label, lost, .. }] = &end.lost[..] else { panic!("{:?}", end.lost) };
     assert!(label.starts_with("node0"), "{label}");
     assert_eq!(found.records.len(), 2, "{:?}", world.conductor.notes);
     (lost.why.clone(), (found.time[1] - found.time[0]) / S)
@@ -333,7 +333,7 @@ fn an_interrupted_run_ends_within_two_seconds() {
             }
         }
         let end = solo.master.round_end().expect("it ended");
-        assert!(end.lost.iter().all(|(.., lost)| lost.why.contains("agent records")), "{end:?}");
+        assert!(end.lost.iter().all(|agent| agent.lost.why.contains("agent records")), "{end:?}");
     }
     // The run may be ending already, for another reason.
     let mut solo = begun(&[]);

@@ -4,6 +4,7 @@ use crate::conductor::{Conductor, Found};
 use crate::network::{Fault, When, World};
 use crate::node::{MS, S, read};
 use memtide_base::rng::Random;
+use memtide_cluster::master::LostMember;
 use std::io::{self, Write};
 
 /// The number of fleets in every test run. `MEMTIDE_FLEETS` sets another number, and `MEMTIDE_SEED`
@@ -48,10 +49,10 @@ pub fn check(world: &World) {
 fn check_round(world: &World, found: &Found) {
     let end = found.end.as_ref().expect("it has ended");
     for (number, name) in (0..).zip(&found.agents) {
-        let lost = end.lost.iter().find(|(it, ..)| *it == number);
+        let lost = end.lost.iter().find(|agent| agent.number == number);
         let record = found.records.get(&number);
         assert!(lost.is_some() != record.is_some(), "{name}: either lost or there, {end:?}");
-        if let Some((_, label, lost)) = lost {
+        if let Some(LostMember { label, lost, .. }) = lost {
             assert!(label.starts_with(name.as_str()) && !lost.why.is_empty(), "{label}");
             assert!((1..=3).contains(&lost.exit));
         }

@@ -87,9 +87,9 @@ fn lost(world: &World) -> String {
     let ends = world.conductor.rounds.iter().filter_map(|found| found.end.as_ref());
     let lost: Vec<_> = ends.flat_map(|end| &end.lost).collect();
     assert!(!lost.is_empty(), "{:?}", world.conductor.notes);
-    assert!(lost.iter().all(|(_, label, _)| label.starts_with("node0")), "{lost:?}");
+    assert!(lost.iter().all(|agent| agent.label.starts_with("node0")), "{lost:?}");
     assert_eq!(world.conductor.rounds.len(), 2, "the others go on");
-    lost[0].2.why.clone()
+    lost[0].lost.why.clone()
 }
 
 fn is_harmless(world: &World) {
@@ -213,7 +213,7 @@ fn only_exit_codes_of_memtide_come_from_an_agent() {
         let failed = Failed { exit, why: "no server answers".to_owned() };
         master.handle(1, from(FromWhat::Failed(failed)), Instant::ZERO);
         let end = master.round_end().expect("its only agent is lost");
-        assert_eq!(end.lost[0].2.exit, code, "{exit}");
+        assert_eq!(end.lost[0].lost.exit, code, "{exit}");
     }
 }
 

@@ -61,7 +61,7 @@ fn an_agent_that_learns_of_the_window_too_late_is_lost_and_named() {
             panic!("the cut did not delay the command: {found:?}, {:?}", world.nodes[0].windows);
         }
         assert_eq!((end.lost.len(), end.has_failed), (1, allow_lost == 0), "{end:?}");
-        assert!(end.lost[0].2.why.contains("before it knew"), "{end:?}");
+        assert!(end.lost[0].lost.why.contains("before it knew"), "{end:?}");
         assert!(allow_lost == 0 || close > 0, "the others go on");
     }
 }
@@ -77,7 +77,7 @@ fn commands_without_a_load_and_records_without_a_question_are_refused() {
         world.run();
         check(&world);
         let end = world.conductor.rounds[0].end.clone().expect("it ended");
-        end.lost.iter().any(|(number, ..)| *number == 0)
+        end.lost.iter().any(|agent| agent.number == 0)
     };
     assert!(tampered(ToWhat::Opens(Opens { clock_ns: 1 })), "a window without a load");
     assert!(tampered(ToWhat::Look(Look {})), "a record without a load");

@@ -235,7 +235,7 @@ impl MasterRunner {
 
     /// The agents elsewhere that the round with this `end` has not lost.
     fn present(&self, end: &RoundEnd) -> Vec<AgentFacts> {
-        let is_lost = |number: u32| end.lost.iter().any(|(lost, ..)| *lost == number);
+        let is_lost = |number: u32| end.lost.iter().any(|lost| lost.number == number);
         let agents = self.master.agents();
         others(&agents).filter(|agent| !is_lost(agent.number)).cloned().collect()
     }
@@ -332,7 +332,7 @@ impl MasterRunner {
             }
         }
         let agents = self.master.agents();
-        let is_lost = |number: u32| self.end.lost.iter().any(|(lost, ..)| *lost == number);
+        let is_lost = |number: u32| self.end.lost.iter().any(|lost| lost.number == number);
         let lost = agents.into_iter().filter(|agent| is_lost(agent.number));
         let addresses = lost.map(|agent| agent.address).collect();
         LostAgents { addresses, sentences: lost_sentences(&self.end.lost) }
@@ -498,12 +498,12 @@ impl Runner for MasterRunner {
         let of = others(&agents).count() as u32;
         let lost = self.end.lost.iter();
         let is_other = |number: u32| others(&agents).any(|agent| agent.number == number);
-        let lost: Vec<_> = lost.filter(|(number, ..)| is_other(*number)).collect();
+        let lost: Vec<_> = lost.filter(|lost| is_other(lost.number)).collect();
         let left = of - lost.len() as u32;
-        let each = lost.into_iter().map(|(_, agent, Lost { why, .. })| LostAgent {
+        let each = lost.into_iter().map(|agent| LostAgent {
             step: 0,
-            agent: agent.clone(),
-            why: why.clone(),
+            agent: agent.label.clone(),
+            why: agent.lost.why.clone(),
             left,
             of,
         });
