@@ -18,8 +18,6 @@ pub(crate) fn report(stop: &Stop) -> ExitCode {
 }
 
 /// The error of an argument that is not UTF-8.
-///
-/// Cause: An argument contains bytes that are not UTF-8.
 pub(crate) fn no_text(word: &OsStr) -> Option<String> {
     word.to_str()
         .is_none()
@@ -37,10 +35,12 @@ fn unknown_flag(error: &clap::Error) -> Option<&str> {
 }
 
 /// The error of a flag that another program has; clap would suggest any similar flag.
-///
-/// Cause: The flag is another program's.
-///
-/// To do: Use memtide's flag, which the message names.
+fn known_otherwise(error: &clap::Error) -> Option<Stop> {
+    let flag = unknown_flag(error)?;
+    let ours = foreign::ours(flag)?;
+    Some(Stop::usage(format!("there is no flag {flag}; memtide has {ours}")))
+}
+
 /// Prints a note about a flag that another program has with another meaning.
 pub(crate) fn note_same_name(matches: &ArgMatches) {
     let commands = std::iter::successors(matches.subcommand(), |(_, matches)| matches.subcommand());
@@ -80,12 +80,6 @@ fn left_out(error: &clap::Error, featured: &[Featured]) -> Option<Stop> {
         "this program was built without 'memtide {command}'; build memtide with the feature \
          {feature} (cargo build --release --features {feature})"
     )))
-}
-
-fn known_otherwise(error: &clap::Error) -> Option<Stop> {
-    let flag = unknown_flag(error)?;
-    let ours = foreign::ours(flag)?;
-    Some(Stop::usage(format!("there is no flag {flag}; memtide has {ours}")))
 }
 
 /// Leaves those of clap's suggestions that are probably meant.

@@ -25,10 +25,6 @@ pub(crate) const NOTES: &str = "MEMTIDE_NOTES";
 ///
 /// # Errors
 /// If the variable has another value; the sentence says which are allowed.
-///
-/// Cause: The variable has a value other than 0 and 1.
-///
-/// To do: Set it to 0 or 1, or unset it.
 pub(crate) fn wants_notes(asked: bool) -> Result<bool, String> {
     let word = std::env::var_os(NOTES).unwrap_or_default();
     match &*word.to_string_lossy() {

@@ -22,10 +22,6 @@ pub(crate) struct Asked {
 /// Asks every server for what the plan needs of the meta protocol. A server that does not answer is
 /// left to the questions that follow. Servers' counters were read before: of several shares, others
 /// may have read them already.
-///
-/// Cause: The server does not know the meta protocol, or not all of it.
-///
-/// To do: Use another protocol, or a server that has the flag.
 pub(crate) fn check_abilities<F: Fleet>(fleet: &mut F, plan: &Plan) -> Result<Asked, Failure> {
     let mut asked = Asked::default();
     if plan.requests.protocol != Protocol::Meta {
@@ -44,10 +40,11 @@ pub(crate) fn check_abilities<F: Fleet>(fleet: &mut F, plan: &Plan) -> Result<As
     }
     Ok(asked)
 }
-    let mut ask = |line: &str| ask(line).filter(|answer| !answer.starts_with("SERVER_ERROR"));
 
-/// What a server lacks, with its answer, by what it answers if it is asked.
+/// What a server lacks, with its answer, by what it answers if it is asked. An error of its own, as
+/// a proxy has without its server, tells nothing, and is left to the load.
 fn lacking(plan: &Plan, mut ask: impl FnMut(&str) -> Option<String>) -> Option<(Lacking, String)> {
+    let mut ask = |line: &str| ask(line).filter(|answer| !answer.starts_with("SERVER_ERROR"));
     let noop = ask("mn")?;
     // What is neither is no memcached, which the questions that follow say better.
     match &*noop {
@@ -97,6 +94,9 @@ fn special(plan: &Plan) -> [(bool, Lacking, String); 4] {
 fn answer<F: Fleet>(fleet: &mut F, plan: &Plan, server: &ServerPlan, line: &str) -> Option<String> {
     match fleet.ask(plan, server, Question::Line(line)) {
         Ok(Answer::Line(line)) | Err(AskError::Refused(line)) => Some(line),
+        _ => None,
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -119,8 +119,5 @@ mod tests {
         assert_eq!(lacks("SERVER_ERROR backend unavailable"), None);
         assert_eq!(lacks("CLIENT_ERROR bad command line format"), Some(Lacking::Key));
         assert_eq!(lacks("EN"), None);
-    }
-}
-        _ => None,
     }
 }

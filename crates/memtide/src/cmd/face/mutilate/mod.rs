@@ -45,8 +45,6 @@ use std::path::Path;
 const FATAL: u8 = 255;
 
 /// The failure of a run by agents that a lost connection ended.
-///
-/// Cause: A server closed a connection, or stopped.
 const CUT: &str = "an agent lost a connection to a server, which ends the run; check the server's \
                    log, and what the agent says";
 /// The option for points of operations and seconds.
@@ -67,12 +65,12 @@ impl Face for Tool {
         let targets = match &options.mode {
             Mode::Dynamic(dynamic) => dynamic.targets(seed),
             _ => Vec::new(),
+        };
+        let mut settings = Box::new(lower(&options, &targets)?);
         if let Some(which) = settings.scenario.cut_keys() {
             let law = options.load.key_bytes;
             options.notes.push(format!("--keysize (-K) {law}: {which}."));
         }
-        };
-        let mut settings = Box::new(lower(&options, &targets)?);
         enlist(&options, &mut settings)?;
         share::take(&mut options, &mut settings)?;
         let task = task(&options);
@@ -224,9 +222,6 @@ fn agents_profile(_options: &Options) -> FrontProfile {
     FrontProfile::default()
 }
 
-/// Cause: This program was built without runs by agents.
-///
-/// To do: Use a build that has them.
 #[cfg(not(feature = "cluster"))]
 fn serving(_agent: AgentOptions) -> Result<Asked, memtide_compat::Stop> {
     Err(without_agents("--agentmode (-A)"))
