@@ -6,6 +6,7 @@
 use super::agree::{self, of_different_servers};
 use super::{counters, missing};
 use memtide_base::Span;
+use memtide_record::warning::warning_order;
 use memtide_record::{
     AgentRecord, Believable, Check, CheckKind, CheckResult, LateCause, Means, MissingRecord,
     Percentile, Reason, Record, ShardRecord, ShareRecord, Verdict, Warning, WarningRecord,
@@ -22,6 +23,7 @@ pub(super) fn judge(record: &mut Record, all: &[&ShardRecord], ran: &[&ShardReco
     let mut checks = checks(ran, record.missing.as_ref());
     checks.extend(record.missing.as_ref().map(|missing| missing::check(missing, all)));
     conclude(record, ran, checks);
+    record.warnings.sort_by_key(|warning| warning_order(&warning.code));
     let scenarios = ran.iter().map(|shard| &shard.scenario);
     let goals = agree::goals(scenarios.chain([&record.scenario]));
     record.goals = memtide_record::judge(&goals, record);

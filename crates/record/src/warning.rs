@@ -10,7 +10,7 @@ mod upset;
 mod words;
 mod kind;
 
-pub use kind::{CodeEntry, WarningKind, code_entries};
+pub use kind::{CodeEntry, WarningKind, code_entries, warning_order};
 pub use means::Means;
 pub use shortfall::Shortfall;
 pub use upset::{TimeRange, Upset, exact_percent};
@@ -495,10 +495,9 @@ impl Warning {
             warnings.push(Self::HistogramSaturated { count });
         }
         // A short run often lacks rarer percentiles; the report says so in their place.
-        let common = |percentile: &Percentile| *percentile <= Percentile::P99;
         let too_few = response.get(&Kind::All).and_then(|all| {
             all.missing.iter().find_map(|(&percentile, why)| match *why {
-                Missing::TooFew { needed, has } if common(&percentile) => {
+                Missing::TooFew { needed, has } if percentile <= Percentile::P99 => {
                     Some(Self::TooFewSamples { kind: Kind::All, percentile, needed, has })
                 }
                 _ => None,
@@ -549,22 +548,21 @@ impl Warning {
     }
 }
 
-/// A warning about a run whose settings are not known here.
 impl WarningRecord {
-    /// True if other machines than the servers may have answered. Reports print such a warning
-    /// first, because all figures depend on it.
+    /// True if other machines than the servers may have answered, on which all figures depend.
     pub fn is_about_trust(&self) -> bool {
         self.code == Warning::TlsUnchecked.code()
     }
 
-    /// The warnings in the order of reports.
+    /// The warnings in the order of reports, in which those about trust come first.
     pub fn in_order(warnings: &[Self]) -> Vec<&Self> {
         let mut ordered: Vec<&Self> = warnings.iter().collect();
-        ordered.sort_by_key(|warning| !warning.is_about_trust());
+        ordered.sort_by_key(|warning| warning_order(&warning.code));
         ordered
     }
 }
 
+/// A warning about a run whose settings are not known here.
 impl From<&Warning> for WarningRecord {
     fn from(warning: &Warning) -> Self {
         warning.to_record(&Means::default())

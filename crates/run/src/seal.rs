@@ -19,6 +19,7 @@ use crate::survey::{ServerCommands, Survey, whole};
 use memtide_base::{Instant, Span};
 use memtide_belief::own;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Row, TallySum, Times};
+use memtide_record::warning::warning_order;
 use memtide_record::{
     Agreement, Believable, ClientRecord, Counts, Distribution, EndedBy, FloorRecord,
     IntervalRecord, ItemFigures, LagSplit, Lanes, LoopKind, Means, MessageSizes, Phases,
@@ -100,6 +101,7 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
     record.refusal = refusal.map(|refusal| refusal.to_string());
     record.client.rss_max_bytes = observer.rss_max_bytes();
     let mut warnings = filled.warnings.clone();
+    warnings.extend(lowered.document.tls.insecure.then_some(Warning::TlsUnchecked));
     let not_run = not_run(&material);
     record.share = share(lowered, material.start, not_run.as_ref());
     if not_run.is_some() {
@@ -119,6 +121,7 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
     warnings.extend(doctor::throttled(record.machine_cpu.as_ref()));
     warnings.extend(material.commands.warnings.iter().cloned());
     warnings.extend(server_warnings(&record, &material));
+    warnings.sort_by_key(|warning| warning_order(warning.kind().code()));
     let means = Means::of(&record);
     record.warnings = warnings.iter().map(|warning| warning.to_record(&means)).collect();
     assert_eq!(record.warnings.len(), warnings.len(), "a warning is a value in the record");
@@ -486,9 +489,6 @@ fn measurement_warnings<W: Observer>(
 ) -> Vec<Warning> {
     let plan = &material.lowered.plan;
     let mut warnings = Warning::of_response(&record.response);
-    if material.lowered.document.tls.insecure {
-        warnings.push(Warning::TlsUnchecked);
-    }
     warnings.extend(churn::warnings(ended));
     warnings.extend(upsets::away(record));
     warnings.extend(record.silences());

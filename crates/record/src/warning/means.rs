@@ -3,6 +3,7 @@
 
 use crate::record::{LoopKind, Record};
 use memtide_scenario::{Change, given_fields};
+use serde_json::{Map, Value};
 
 /// Flags that remedies may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,51 +72,71 @@ impl Default for Means {
     }
 }
 
-/// Fields that make a run longer, the likeliest first, with a word that asks the rules.
-const LONGER: [(&str, &str, &str); 4] = [
-    ("at-most", "1h", "--at-most"),
-    ("ops-max", "1G", "--ops-max"),
-    ("connections-total", "1M", "--connections-total"),
-    ("duration", "1h", "--duration"),
+/// A field that a remedy may change.
+struct Choice {
+    field: &'static str,
+    /// A word for it that asks the rules.
+    probe: &'static str,
+    flag: &'static str,
+}
+
+/// Fields that make a run longer, the likeliest first.
+const LONGER: [Choice; 4] = [
+    Choice { field: "at-most", probe: "1h", flag: "--at-most" },
+    Choice { field: "ops-max", probe: "1G", flag: "--ops-max" },
+    Choice { field: "connections-total", probe: "1M", flag: "--connections-total" },
+    Choice { field: "duration", probe: "1h", flag: "--duration" },
 ];
 /// Fields that set the rate.
-const RATES: [(&str, &str, &str); 3] = [
-    ("wave", "step:1,2@1s", "--wave"),
-    ("connection-rate", "1", "--connection-rate"),
-    ("rate", "1", "--rate"),
+const RATES: [Choice; 3] = [
+    Choice { field: "wave", probe: "step:1,2@1s", flag: "--wave" },
+    Choice { field: "connection-rate", probe: "1", flag: "--connection-rate" },
+    Choice { field: "rate", probe: "1", flag: "--rate" },
 ];
 
 impl Means {
     /// Those of the run with this record.
     pub fn of(record: &Record) -> Self {
-        let given = given_fields(&record.scenario);
-        let word = |field: &str| {
-            given.iter().find(|(name, _)| *name == field).map(|(_, word)| word.as_str())
-        };
-        let is_allowed = |field: &'static str, probe: &str| {
-            Change::set(field, probe).advised(&record.scenario).is_some()
-        };
-        // A run has what it was given; the last field is what others have by default.
-        let choice = |fields: &[(&'static str, &'static str, &'static str)]| {
-            let own = fields.iter().find(|(name, ..)| word(name).is_some());
-            let other = || fields.iter().rev().find(|(name, probe, _)| is_allowed(name, probe));
-            own.or_else(other).map(|(_, _, flag)| *flag)
-        };
+        let words = &record.scenario;
+        let settings = Settings { words, given: given_fields(words) };
         let is_paced = record.loop_kind == LoopKind::Open;
         let churn = record.plan.churn.as_ref();
         let usual = Self::default();
         Self {
-            longer: match word("precision") {
+            longer: match settings.word("precision") {
                 Some(_) => "--at-most",
-                None => choice(&LONGER).unwrap_or(usual.longer),
+                None => settings.flag(&LONGER).unwrap_or(usual.longer),
             },
-            rate: choice(&RATES).filter(|_| is_paced),
-            connections: match word("clients") {
+            rate: settings.flag(&RATES).filter(|_| is_paced),
+            connections: match settings.word("clients") {
                 Some(_) => "--clients",
                 None => usual.connections,
             },
             may_reset: churn.is_some_and(|churn| churn.linger_s != Some(0.0)),
-            fills_always: word("load") == Some("always"),
+            fills_always: settings.word("load") == Some("always"),
         }
+    }
+}
+
+/// The words of a run's scenario, and those that differ from the defaults.
+struct Settings<'a> {
+    words: &'a Map<String, Value>,
+    given: Vec<(&'a str, String)>,
+}
+
+impl Settings<'_> {
+    fn word(&self, field: &str) -> Option<&str> {
+        self.given.iter().find(|(name, _)| *name == field).map(|(_, word)| word.as_str())
+    }
+
+    /// The flag of the field that the run was given; if none, of the last one that it allows, which
+    /// others have by default.
+    fn flag(&self, choices: &[Choice]) -> Option<&'static str> {
+        let own = choices.iter().find(|choice| self.word(choice.field).is_some());
+        own.or_else(|| choices.iter().rev().find(|choice| self.allow(choice))).map(|it| it.flag)
+    }
+
+    fn allow(&self, choice: &Choice) -> bool {
+        Change::set(choice.field, choice.probe).advised(self.words).is_some()
     }
 }
