@@ -155,7 +155,7 @@ impl Law {
     ///
     /// # Errors
     /// A sentence that names the field and what the operator can do. It quotes no value.
-    pub fn check_fields(settings: &Settings) -> Result<(), String> {
+    fn check_fields(settings: &Settings) -> Result<(), String> {
         let usual = Settings::default();
         for field in FIELDS {
             let is_given = field.show(settings) != field.show(&usual);

@@ -1,5 +1,6 @@
-//! The distributions of the measured operations, in a tally or in a run's sums ([`Times`]), the room
-//! that a run needs for its measurements ([`Shape`]), and how long workers were late ([`Lateness`]).
+//! The distributions of the measured operations, in a tally or in a run's sums ([`Times`]); the
+//! room that a run needs for its measurements ([`Shape`]); how long workers were late
+//! ([`Lateness`]).
 
 use crate::histogram::{Histogram, Tallying};
 use memtide_base::Span;
@@ -188,8 +189,8 @@ impl Times<Histogram<u64>> {
     }
 }
 
-/// Lateness of workers towards one server: what bounds the delay that one worker's lateness may have
-/// caused the operations of another. A worker is late from the intended instant of the first
+/// Lateness of workers towards one server: what bounds the delay that one worker's lateness may
+/// have caused the operations of another. A worker is late from the intended instant of the first
 /// operation that it sends over 2 µs late until it has nothing in flight there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lateness {
