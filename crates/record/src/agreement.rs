@@ -51,17 +51,19 @@ impl Readings<'_> {
     /// Name of the server whose counters were reset, if one was: a counter is lower than before; or
     /// all are too low, connections included (`are_connections_short`).
     fn reset(&self, expected: &[Expected<'_>], are_connections_short: bool) -> Option<String> {
-        let back = |server: &&String| {
-            GROWING.iter().any(|name| self.grown(server, name).is_some_and(|grown| grown < 0))
-        };
-        let name = |server: &String| format!("server {server}");
-        let short = || expected.iter().all(|of| of.surplus <= 0) && self.tell(GROWING[3]);
-        self.servers().find(back).map(name).or_else(|| {
-            let mut servers = self.servers();
-            let only = servers.next().filter(|_| servers.next().is_none());
-            let word = only.map_or_else(|| "a server".to_owned(), name);
-            (are_connections_short && short()).then_some(word)
-        })
+        if let Some(server) = self.servers().find(|server| self.went_back(server)) {
+            return Some(format!("server {server}"));
+        }
+        let are_short = are_connections_short && expected.iter().all(|of| of.surplus <= 0);
+        let mut servers = self.servers();
+        let only = servers.next().filter(|_| servers.next().is_none());
+        let word = only.map_or_else(|| "a server".to_owned(), |only| format!("server {only}"));
+        (are_short && self.tell(GROWING[3])).then_some(word)
+    }
+
+    /// True if a counter of this server is lower than before.
+    fn went_back(&self, server: &str) -> bool {
+        GROWING.iter().any(|name| self.grown(server, name).is_some_and(|grown| grown < 0))
     }
 }
 
@@ -123,8 +125,7 @@ impl Agreement {
             let why = "the servers report none of the counters that memtide compares";
             return Self::Skipped(why.to_owned());
         }
-        let agrees = |of: &Expected<'_>| (of.least..=0).contains(&of.surplus);
-        let Some(differs) = counters.iter().find(|of| !agrees(of)) else {
+        let Some(differs) = counters.iter().find(|of| !(of.least..=0).contains(&of.surplus)) else {
             return Self::Equal(counters.len());
         };
         if let Some(why) = &known.unclear {

@@ -58,34 +58,23 @@ impl Record {
         self.set_rate_interval(intended.as_ref(), all.as_deref());
         self.find_drift(slicing.as_ref().zip(all.as_deref()));
         let rates = intended.as_ref().map_or(&[][..], |intended| &intended.rates);
-        let set = |times: &mut Distribution,
-                   kept: &dyn Fn(&Slicing) -> Option<&String>,
-                   punctual: Option<&Histogram<u64>>| {
-            let Some(whole) = times.times() else { return };
-            let slices = match &slicing {
-                Some(slicing) => slicing.channel(kept(slicing)),
-                None => Err(NO_SLICES.to_owned()),
-            };
-            let own = punctual.map(|punctual| times.own_of(punctual, others));
-            times.set_belief(&whole, (slices, rates), own);
-            // What holds for all figures is said once.
-            if slicing.as_ref().is_none_or(|slicing| slicing.unusable.is_some()) {
-                times.no_interval.clear();
-            }
-        };
+        let window = Window { slicing: slicing.as_ref(), rates, others };
         for (kind, times) in &mut self.response {
-            set(times, &|of| of.response.get(kind), punctual.get(kind));
+            let kept = slicing.as_ref().and_then(|of| of.response.get(kind));
+            window.believe(times, kept, punctual.get(kind));
         }
         for (kind, times) in &mut self.service {
-            set(times, &|of| of.service.get(kind), None);
+            let kept = slicing.as_ref().and_then(|of| of.service.get(kind));
+            window.believe(times, kept, None);
         }
         let is_alone = self.servers.len() == 1;
         for server in &mut self.servers {
-            let times = &mut server.response;
-            match is_alone {
-                true => set(times, &|of| of.response.get(&Kind::All), punctual.get(&Kind::All)),
-                false => set(times, &|of| of.servers.get(&server.name), None),
-            }
+            let kept = slicing.as_ref().and_then(|of| match is_alone {
+                true => of.response.get(&Kind::All),
+                false => of.servers.get(&server.name),
+            });
+            let punctual = punctual.get(&Kind::All).filter(|_| is_alone);
+            window.believe(&mut server.response, kept, punctual);
         }
         self.slicing = slicing;
     }
@@ -93,9 +82,10 @@ impl Record {
     /// Response times of a kind of operation without the most that memtide may have added; none if
     /// the record does not hold them.
     fn punctual_of(&self, kind: Kind) -> Option<Histogram<u64>> {
-        let times = |of: &BTreeMap<Kind, Distribution>| of.get(&kind)?.times();
-        let punctual = times(&self.punctual)?;
-        Some(own::punctual(&times(&self.response)?, times(&self.drawn).as_ref(), &punctual))
+        let punctual = self.punctual.get(&kind)?.times()?;
+        let response = self.response.get(&kind)?.times()?;
+        let drawn = self.drawn.get(&kind).and_then(Distribution::times);
+        Some(own::punctual(&response, drawn.as_ref(), &punctual))
     }
 
     /// The interval of the rate: from the scatter of the slices' operations around those that were
@@ -114,9 +104,9 @@ impl Record {
     /// By class of lateness, the fraction of operations that other workers' lateness may have
     /// delayed: of each server's operations, in proportion to their number.
     fn others(&self) -> [f64; LATE_CLASSES] {
-        let late = || self.servers.iter().filter_map(|server| server.late.as_ref());
-        let all: f64 = late().map(|late| late.operations as f64).sum();
-        late().fold([0.0; LATE_CLASSES], |mut sum, late| {
+        let late = self.servers.iter().filter_map(|server| server.late.as_ref());
+        let all: f64 = late.clone().map(|late| late.operations as f64).sum();
+        late.fold([0.0; LATE_CLASSES], |mut sum, late| {
             let Lateness { operations, late_ns, weighted_ns } = late;
             let weighted: Vec<u128> = weighted_ns.iter().map(|wide| wide.0).collect();
             let of = own::others(late_ns, &weighted, *operations, self.window_ns);
@@ -135,6 +125,38 @@ impl Record {
             late.flat_map(|late| &late.late_ns).fold(0u64, |sum, ns| sum.saturating_add(*ns));
         let many = self.plan.workers > 1 || self.shards.len() > 1;
         self.loop_kind == LoopKind::Closed && many && late > self.window_ns / 100
+    }
+}
+
+/// What the intervals of all figures of a window are found from.
+struct Window<'a> {
+    slicing: Option<&'a Slicing>,
+    /// The rate that was intended in each slice; empty if all have the same.
+    rates: &'a [f64],
+    /// By class of lateness, what other workers' lateness may have delayed.
+    others: [f64; LATE_CLASSES],
+}
+
+impl Window<'_> {
+    /// Sets the intervals of `times`, whose slices are `kept`; and the bounds of memtide's own
+    /// share if `punctual` are known.
+    fn believe(
+        &self,
+        times: &mut Distribution,
+        kept: Option<&String>,
+        punctual: Option<&Histogram<u64>>,
+    ) {
+        let Some(whole) = times.times() else { return };
+        let slices = match self.slicing {
+            Some(slicing) => slicing.channel(kept),
+            None => Err(NO_SLICES.to_owned()),
+        };
+        let own = punctual.map(|punctual| times.own_of(punctual, self.others));
+        times.set_belief(&whole, slices, self.rates, own);
+        // What holds for all figures is said once.
+        if self.slicing.is_none_or(|slicing| slicing.unusable.is_some()) {
+            times.no_interval.clear();
+        }
     }
 }
 
@@ -166,7 +188,8 @@ impl Distribution {
     fn set_belief(
         &mut self,
         whole: &Histogram<u64>,
-        (slices, rates): (Result<Vec<Slice>, String>, &[f64]),
+        slices: Result<Vec<Slice>, String>,
+        rates: &[f64],
         own: Option<Own<'_>>,
     ) {
         self.n_effective.clear();
@@ -225,15 +248,20 @@ fn published(sample: &Result<Sample<'_>, String>) -> Vec<(Percentile, Result<Ran
         Ok(sample) => sample,
         Err(why) => return Percentile::ALL.iter().map(|of| (*of, Err(why.clone()))).collect(),
     };
-    let chain = |percentiles: &[Percentile]| {
-        let fractions: Vec<f64> = percentiles.iter().map(|of| of.fraction()).collect();
-        let ranks = sample.ranks(&fractions).into_iter();
-        let ranks = ranks.map(|ranks| ranks.map_err(|refusal| refusal.words()));
-        percentiles.iter().copied().zip(ranks).collect::<Vec<_>>()
-    };
-    let mut all = chain(&Percentile::CHAIN);
-    all.extend(chain(&[Percentile::P50, Percentile::P90, Percentile::P95]).pop());
+    let mut all = chain(sample, &Percentile::CHAIN);
+    all.extend(chain(sample, &[Percentile::P50, Percentile::P90, Percentile::P95]).pop());
     all
+}
+
+/// The ranks of these percentiles, each of which depends on the one before.
+fn chain(
+    sample: &Sample<'_>,
+    percentiles: &[Percentile],
+) -> Vec<(Percentile, Result<Ranks, String>)> {
+    let fractions: Vec<f64> = percentiles.iter().map(|of| of.fraction()).collect();
+    let ranks = sample.ranks(&fractions).into_iter();
+    let ranks = ranks.map(|ranks| ranks.map_err(|refusal| refusal.words()));
+    percentiles.iter().copied().zip(ranks).collect()
 }
 
 #[cfg(test)]

@@ -35,34 +35,44 @@ pub enum Measured {
     Missing(String),
 }
 
+impl Measured {
+    fn missing(why: &str) -> Self {
+        Self::Missing(why.to_owned())
+    }
+}
+
 /// The figure that `subject` names, taken from the counts, times and rates of `record`; a rate in
 /// `unit`.
 pub fn measured(subject: Subject, record: &Record, unit: RateUnit) -> Measured {
-    let missing = |why: &str| Measured::Missing(why.to_owned());
     match subject {
         Subject::Rate if !record.is_one_load() && record.alignment.is_some() => {
-            missing("the shares did not run at the same time")
+            Measured::missing("the shares did not run at the same time")
         }
         Subject::Rate => match record.rate_missing(unit) {
-            Some(why) => missing(why),
+            Some(why) => Measured::missing(why),
             None => Measured::Known(record.rate.achieved(unit).per_s),
         },
         Subject::StartSkew => match (record.start_skew_ns, &record.alignment) {
             (Some(skew_ns), _) => Measured::Known(skew_ns as f64),
-            (None, Some(alignment)) => missing(&alignment.why),
-            (None, None) => missing("a single run has no start skew; merge the shares of a run"),
+            (None, Some(alignment)) => Measured::missing(&alignment.why),
+            (None, None) => {
+                Measured::missing("a single run has no start skew; merge the shares of a run")
+            }
         },
-        Subject::Errors if record.totals.intended == 0 => missing("nothing was measured"),
+        Subject::Errors if record.totals.intended == 0 => Measured::missing("nothing was measured"),
         Subject::Errors => match record.totals.tried() {
             // Noreply operations alone: none of them can have an error.
             (0, _) if record.totals.unacknowledged > 0 => Measured::Known(0.0),
-            (0, _) => missing("no operation expected a reply"),
+            (0, _) => Measured::missing("no operation expected a reply"),
             (tried, failed) => Measured::Known(failed as f64 / tried as f64),
         },
         Subject::Response { kind, measure } => response(kind, measure, record),
         Subject::Figure(name) => {
             let Value { value, missing: why, .. } = RunFigure::named(name).of(record);
-            value.map_or_else(|| missing(why.as_deref().unwrap_or_default()), Measured::Known)
+            value.map_or_else(
+                || Measured::missing(why.as_deref().unwrap_or_default()),
+                Measured::Known,
+            )
         }
     }
 }
@@ -170,12 +180,11 @@ fn open_reason(goal: &Goal, record: &Record, placement: &Placement) -> Option<St
     let Subject::Response { measure, .. } = goal.subject else { return None };
     let Placement { side, share, by_own, .. } = *placement;
     let bound = bound_word(goal, record.plan.unit());
-    let fractions = |of: f64| exact_percent(of);
     match (side, share, measure) {
         (Some(_), ..) => None,
         _ if by_own => Some(", and memtide's own delay may be the reason".to_owned()),
         (None, Some([low, high]), Measure::Percentile(percent)) => {
-            let [low, high, may] = [low, high, 1.0 - percent / 100.0].map(fractions);
+            let [low, high, may] = [low, high, 1.0 - percent / 100.0].map(exact_percent);
             Some(format!(
                 "; between {low} and {high} of the operations took over {bound} ({may} may)"
             ))
@@ -220,19 +229,20 @@ fn straddled(goal: &Goal, record: &Record) -> Option<[f64; 2]> {
 }
 
 fn response(kind: Kind, measure: Measure, record: &Record) -> Measured {
-    let missing = |why: &str| Measured::Missing(why.to_owned());
     let Some(response) = record.response.get(&kind) else {
-        return missing("no such operation was measured");
+        return Measured::missing("no such operation was measured");
     };
     if response.count == 0 {
-        return missing("no such operation was measured");
+        return Measured::missing("no such operation was measured");
     }
     // If nothing was answered, every time is longer than any bound.
     if response.count == response.unanswered {
         return Measured::Unanswered;
     }
     match measure {
-        Measure::Mean => response.mean_ns.map_or_else(|| missing(SOME_UNANSWERED), Measured::Known),
+        Measure::Mean => {
+            response.mean_ns.map_or_else(|| Measured::missing(SOME_UNANSWERED), Measured::Known)
+        }
         Measure::Max => match response.max_ns.filter(|_| response.unanswered == 0) {
             Some(max) => Measured::Known(max as f64),
             None => Measured::Unanswered,
@@ -240,11 +250,11 @@ fn response(kind: Kind, measure: Measure, record: &Record) -> Measured {
         Measure::Percentile(percent) => match quantile_of(response, percent / 100.0) {
             Some(Quantile::Known(ns)) => Measured::Known(ns as f64),
             Some(Quantile::Unanswered) => Measured::Unanswered,
-            Some(Quantile::TooFew { needed }) => missing(&format!(
+            Some(Quantile::TooFew { needed }) => Measured::missing(&format!(
                 "it needs {needed} operations, and {} were measured; measure longer",
                 response.count
             )),
-            None => missing("the histogram of these times is damaged"),
+            None => Measured::missing("the histogram of these times is damaged"),
         },
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Rate, errors and times are judged elsewhere.
 
-use crate::record::{Record, ServerLoad, ServerReport};
+use crate::record::{ClientRecord, Record, ServerLoad, ServerReport};
 use memtide_base::choice::RateUnit;
 use memtide_scenario::FigureName;
 #[cfg(test)]
@@ -184,16 +184,18 @@ fn worker_busy(record: &Record) -> Value {
 /// The part of the workers' time in which they had no operation in flight. Each share has a window
 /// of its own; a record from before the figure counted no such time.
 fn none_in_flight(record: &Record) -> Value {
-    let time_ns = |workers: usize, window_ns: u64| workers as f64 * window_ns as f64;
-    let of_shards = record.shards.iter();
-    let of_shards = of_shards.map(|it| time_ns(it.client.worker_busy.len(), it.window_ns)).sum();
     let all = match record.shards.is_empty() {
-        true => time_ns(record.client.worker_busy.len(), record.window_ns),
-        false => of_shards,
+        true => time_ns(&record.client, record.window_ns),
+        false => record.shards.iter().map(|it| time_ns(&it.client, it.window_ns)).sum(),
     };
     let carried = record.totals.in_flight_ns as f64;
     let share = (carried > 0.0 && all > 0.0).then(|| (1.0 - carried / all).clamp(0.0, 1.0));
     or_missing(share, "no operation was in flight, or the record does not say when")
+}
+
+/// The time of all workers together in a window of this length.
+fn time_ns(client: &ClientRecord, window_ns: u64) -> f64 {
+    client.worker_busy.len() as f64 * window_ns as f64
 }
 
 fn machine_cpu(record: &Record) -> Value {

@@ -58,11 +58,12 @@ impl Sample {
     /// The sample as a JSON object on one line, with the columns of a sample file. In a key that is
     /// not UTF-8, invalid bytes are replaced.
     pub fn to_json(&self) -> String {
-        let instant = |at: Option<Instant>| at.map(|at| at.since(self.begun).ns());
+        let [intended, sent, received] = [Some(self.intended), self.sent, self.received]
+            .map(|at| at.map(|at| at.since(self.begun).ns()));
         serde_json::json!({
-            "intended_ns": instant(Some(self.intended)),
-            "sent_ns": instant(self.sent),
-            "received_ns": instant(self.received),
+            "intended_ns": intended,
+            "sent_ns": sent,
+            "received_ns": received,
             "op": self.kind,
             "outcome": self.outcome.name(),
             "bytes": self.bytes,

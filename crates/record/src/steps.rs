@@ -247,10 +247,7 @@ impl Step {
     /// The step as a point of the curve.
     pub fn point(&self) -> Point {
         let Record { response, service, lag, .. } = self.record.judged();
-        let at = |times: Option<&Distribution>, percentile| {
-            times.and_then(|times| times.percentile(percentile))
-        };
-        let response = response.get(&Kind::All);
+        let [response, service, lag] = [response, service, lag].map(|of| of.get(&Kind::All));
         Point {
             target: self.target(),
             achieved: self.achieved(),
@@ -258,8 +255,8 @@ impl Step {
             response_p95_ns: at(response, Percentile::P95),
             response_p99_ns: at(response, Percentile::P99),
             response_p99_range_ns: response.and_then(|times| times.interval(Percentile::P99)),
-            service_p99_ns: at(service.get(&Kind::All), Percentile::P99),
-            lag_p99_ns: at(lag.get(&Kind::All), Percentile::P99),
+            service_p99_ns: at(service, Percentile::P99),
+            lag_p99_ns: at(lag, Percentile::P99),
             goal: self.goal,
             behind: self.behind,
             believable: self.record.believable.holds(),
@@ -270,21 +267,29 @@ impl Step {
     /// failed to do is no reason if the step missed its goals: its rate is beyond the answer, and
     /// errors, silence and a rate that they do not carry may be what it shows.
     pub fn doubt(&self) -> Option<&Reason> {
+        self.record.believable.reasons.iter().find(|reason| !self.shows(reason))
+    }
+
+    /// True if such a reason is what a step beyond the answer shows.
+    fn shows(&self, reason: &Reason) -> bool {
         let is_beyond = self.goal.is_some_and(|goal| goal != GoalResult::Met || self.behind);
         let is_missed = self.goal == Some(GoalResult::Missed);
-        let is_shown = |reason: &Reason| match reason.code {
+        match reason.code {
             CheckKind::Errors => is_beyond,
             CheckKind::Rate => is_beyond && (is_missed || self.behind) && !self.spoilt,
             CheckKind::Answered | CheckKind::Silence => is_missed,
             _ => false,
-        };
-        self.record.believable.reasons.iter().find(|reason| !is_shown(reason))
+        }
     }
 
     /// The step as one line of JSON, without its line break.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("a step has only names as keys")
     }
+}
+
+fn at(times: Option<&Distribution>, percentile: Percentile) -> Option<u64> {
+    times.and_then(|times| times.percentile(percentile))
 }
 
 impl Conclusion {
@@ -297,15 +302,13 @@ impl Conclusion {
 impl Steps {
     /// The JSON of a search or scan up to the place of its steps.
     pub fn json_head(course: CourseKind, goals: &[String]) -> String {
-        let words = |value: Result<String, serde_json::Error>| {
-            value.expect("names and words are always written")
-        };
-        format!(
-            "{{\"schema\":{},\n\"course\":{},\n\"goals\":{},\n\"steps\":[",
-            words(serde_json::to_string(&StepsName::V1)),
-            words(serde_json::to_string(&course)),
-            words(serde_json::to_string(goals))
-        )
+        let [schema, course, goals] = [
+            serde_json::to_string(&StepsName::V1),
+            serde_json::to_string(&course),
+            serde_json::to_string(goals),
+        ]
+        .map(|json| json.expect("names and words are always written"));
+        format!("{{\"schema\":{schema},\n\"course\":{course},\n\"goals\":{goals},\n\"steps\":[")
     }
 
     /// Reads a search or scan. The error is a sentence that names

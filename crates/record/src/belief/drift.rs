@@ -2,7 +2,7 @@
 
 use super::GradedFigure;
 use super::wave::Phases;
-use crate::record::{Drifting, IntervalRecord, LoopKind, Record, Slicing};
+use crate::record::{Drifting, LoopKind, Record, Slicing};
 use memtide_belief::{Drift, Grade};
 use memtide_metrics::Slice;
 use memtide_scenario::Measure;
@@ -28,11 +28,15 @@ impl Record {
         self.drift.clear();
         let Some((slicing, slices)) = slices else { return };
         let phases = self.phases();
-        let middle_s = |at: usize| (at as f64 + 0.5) * slicing.width_ns as f64 / 1e9;
-        let by_time = slices.iter().enumerate().map(|(at, slice)| (middle_s(at), slice.clone()));
+        let by_time = slices.iter().enumerate().map(|(at, slice)| {
+            let middle_s = (at as f64 + 0.5) * slicing.width_ns as f64 / 1e9;
+            (middle_s, slice.clone())
+        });
         let slices = phases.alike(by_time, self.measured_s, Slice::absorb);
-        let of = |p| Drift::of_percentile(&slices, p);
-        let mut found = vec![(Drifting::P50, of(0.5)), (Drifting::P99, of(0.99))];
+        let mut found = vec![
+            (Drifting::P50, Drift::of_percentile(&slices, 0.5)),
+            (Drifting::P99, Drift::of_percentile(&slices, 0.99)),
+        ];
         // The rate of a schedule is what was asked for.
         if self.loop_kind == LoopKind::Closed {
             let each: Vec<_> = slices.iter().map(|slice| (slice.count() as f64, 1.0)).collect();
@@ -49,11 +53,10 @@ impl Record {
     }
 
     fn hit_ratio_drift(&self, phases: Phases) -> Option<Drift> {
-        let hits = |row: &IntervalRecord| {
+        let rows = self.intervals.iter().map(|row| {
             let middle_s = row.start_s + row.length_s / 2.0;
             (middle_s, (row.hits as f64, (row.hits + row.misses) as f64))
-        };
-        let rows = self.intervals.iter().map(hits);
+        });
         let rows = phases.alike(rows, self.measured_s, |sum, more| {
             *sum = (sum.0 + more.0, sum.1 + more.1);
         });

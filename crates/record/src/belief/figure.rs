@@ -7,7 +7,6 @@ use memtide_belief::grade::{Grade, YES_MAX, half_width};
 use memtide_belief::{Confidence, Sample};
 use memtide_metrics::quantile;
 use memtide_scenario::{Kind, Measure};
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// The operations and times that a figure is about.
@@ -397,12 +396,13 @@ impl Parts {
 
     fn of_percentile(times: &Distribution, percentile: Percentile) -> Self {
         let own = times.own.as_ref();
-        let ns = |of: &BTreeMap<Percentile, u64>| of.get(&percentile).map(|ns| *ns as f64);
+        let own_low = own.and_then(|own| own.low_ns.get(&percentile));
+        let range_low = own.and_then(|own| own.range_low_ns.get(&percentile));
         Self {
             value: times.percentile(percentile).map(|ns| ns as f64),
             interval: times.interval(percentile).map(|ends| ends.map(|ns| ns as f64)),
-            own_low: own.and_then(|own| ns(&own.low_ns)),
-            range_low: own.and_then(|own| ns(&own.range_low_ns)),
+            own_low: own_low.map(|ns| *ns as f64),
+            range_low: range_low.map(|ns| *ns as f64),
             n_effective: times.n_effective.get(&percentile).copied(),
             missing: times.no_interval.get(&percentile).cloned(),
             longer: None,

@@ -2,7 +2,7 @@
 //! operations and the rate.
 
 use super::GradedFigure;
-use crate::record::{Check, CheckKind, CheckResult, GoalRecord, GoalResult, Record, Verdict};
+use crate::record::{Check, CheckKind, CheckResult, GoalResult, Record, Verdict};
 use crate::warning::Warning;
 use memtide_belief::grade::WITHIN_MAX;
 use memtide_scenario::{Goal, Kind, Measure, Precision, Subject};
@@ -26,8 +26,9 @@ impl Record {
             }
         }
         if figures.is_empty() {
-            let all = |percent| self.response_figure(Kind::All, Measure::Percentile(percent));
-            figures.extend(PERCENTILES.into_iter().filter_map(all));
+            figures.extend(PERCENTILES.into_iter().filter_map(|percent| {
+                self.response_figure(Kind::All, Measure::Percentile(percent))
+            }));
             figures.push(self.rate_figure());
         }
         figures
@@ -76,12 +77,13 @@ impl Record {
         if precision.is_none_or(|it| it.reached != Some(false)) {
             return Vec::new();
         }
-        let warning = |(asked, width): (Precision, f64)| Warning::Imprecise {
+        let wide = self.widths().filter(|(_, width)| *width > 1.0);
+        let warnings = wide.map(|(asked, width)| Warning::Imprecise {
             asked: asked.to_string(),
             half_width: width.is_finite().then_some(width * asked.half_width),
             length_s: self.measured_s,
-        };
-        self.widths().filter(|(_, width)| *width > 1.0).map(warning).collect()
+        });
+        warnings.collect()
     }
 
     /// True if no check spoils all figures, the precision that was asked for was reached, and the
@@ -92,18 +94,17 @@ impl Record {
     pub fn stands(&self) -> bool {
         let record = self.judged();
         let bound = self.strict().unwrap_or(WITHIN_MAX);
-        let known = |figure: &GradedFigure| figure.half_width.is_some_and(|x| x <= bound);
-        let are_known = || record.judged_figures().iter().all(known);
-        let answers = match self.goals.is_empty() {
-            true => are_known(),
-            false => {
-                let is_decided = |goal: &GoalRecord| goal.result != GoalResult::Undecided;
-                self.goals.iter().all(is_decided) && (bound == WITHIN_MAX || are_known())
-            }
-        };
+        let are_decided = self.goals.iter().all(|goal| goal.result != GoalResult::Undecided);
+        let asks_no_width = !self.goals.is_empty() && bound == WITHIN_MAX;
+        let answers = are_decided && (asks_no_width || record.is_known_within(bound));
         self.believable.verdict != Verdict::No
             && self.plan.precision.as_ref().is_none_or(|it| it.reached != Some(false))
             && (record.slicing.is_none() || answers)
+    }
+
+    fn is_known_within(&self, bound: f64) -> bool {
+        let mut figures = self.judged_figures().into_iter();
+        figures.all(|figure| figure.half_width.is_some_and(|x| x <= bound))
     }
 }
 
@@ -123,20 +124,19 @@ impl Check {
 /// ± 18 % (memtide was late); p99.9 no (3 effective operations)`. A figure of one kind of operation
 /// has its full name.
 pub fn joined(figures: &[GradedFigure]) -> String {
-    let words = |figure: &GradedFigure| match &figure.reason {
-        Some(reason) => format!("{} ({reason})", figure.grade),
-        None => figure.grade.to_string(),
-    };
-    let name = |figure: &GradedFigure| match &figure.of {
-        super::Channel::Response(Kind::All) => figure.name(),
-        _ => figure.full_name(),
-    };
     let mut parts: Vec<(String, String)> = Vec::new();
     for figure in figures {
-        let words = words(figure);
+        let name = match &figure.of {
+            super::Channel::Response(Kind::All) => figure.name(),
+            _ => figure.full_name(),
+        };
+        let words = match &figure.reason {
+            Some(reason) => format!("{} ({reason})", figure.grade),
+            None => figure.grade.to_string(),
+        };
         match parts.last_mut().filter(|(_, last)| *last == words) {
-            Some((names, _)) => *names = format!("{names}, {}", name(figure)),
-            None => parts.push((name(figure), words)),
+            Some((names, _)) => *names = format!("{names}, {name}"),
+            None => parts.push((name, words)),
         }
     }
     let parts: Vec<String> =

@@ -47,8 +47,8 @@ impl Record {
     pub(super) fn intended(&self, slicing: &Slicing) -> Intended {
         let starts = (0..=u64::from(slicing.count)).map(|at| slicing.width_ns.saturating_mul(at));
         let bounds: Vec<Span> = starts.map(|ns| Span::from_ns(ns.min(self.window_ns))).collect();
-        let length = |pair: &[Span]| pair[1].saturating_sub(pair[0]).as_s_f64();
-        let lengths: Vec<f64> = bounds.windows(2).map(length).collect();
+        let lengths = bounds.windows(2).map(|pair| pair[1].saturating_sub(pair[0]).as_s_f64());
+        let lengths: Vec<f64> = lengths.collect();
         let Some(wave) = self.wave() else {
             return Intended { operations: lengths, rates: Vec::new() };
         };
@@ -85,9 +85,8 @@ impl Phases {
                 None => periods.push((number, slice)),
             }
         }
-        let is_whole =
-            |(number, _): &(u64, T)| (number + 1) as f64 * period_s <= window_s + SLACK_S;
-        periods.into_iter().filter(is_whole).map(|(_, period)| period).collect()
+        periods.retain(|(number, _)| (number + 1) as f64 * period_s <= window_s + SLACK_S);
+        periods.into_iter().map(|(_, period)| period).collect()
     }
 }
 

@@ -18,16 +18,17 @@ type Words = BTreeMap<String, String>;
 
 /// All differences between the records, part by part.
 pub(super) fn differences(records: &[&Record]) -> Vec<Difference> {
-    let of_all = |words: fn(&Record) -> Words| -> Vec<Words> {
-        records.iter().map(|record| words(record)).collect()
-    };
     let mut all = Vec::new();
-    add(&mut all, RecordPart::Result, &of_all(result));
-    add(&mut all, RecordPart::Version, &of_all(version));
-    add(&mut all, RecordPart::Machine, &of_all(machine));
-    add(&mut all, RecordPart::Server, &of_all(server));
+    add(&mut all, RecordPart::Result, &of_all(records, result));
+    add(&mut all, RecordPart::Version, &of_all(records, version));
+    add(&mut all, RecordPart::Machine, &of_all(records, machine));
+    add(&mut all, RecordPart::Server, &of_all(records, server));
     add(&mut all, RecordPart::Scenario, &scenarios(records));
     all
+}
+
+fn of_all(records: &[&Record], words: fn(&Record) -> Words) -> Vec<Words> {
+    records.iter().map(|record| words(record)).collect()
 }
 
 /// Adds each name whose words differ between records.
@@ -135,16 +136,15 @@ fn scenarios(records: &[&Record]) -> Vec<Words> {
 }
 
 fn given(record: &Record) -> Words {
-    let word = |value: &Value| match value {
-        Value::String(word) => word.clone(),
-        other => other.to_string(),
-    };
-    let is_load = |name: &str| {
-        let field = FIELDS.iter().find(|field| field.name == name);
+    let of_load = record.scenario.iter().filter(|(name, _)| {
+        let field = FIELDS.iter().find(|field| field.name == **name);
         field.is_none_or(|field| field.section != Section::Output)
-    };
-    let words = record.scenario.iter().filter(|(name, _)| is_load(name));
-    words.map(|(name, value)| (name.clone(), word(value))).collect()
+    });
+    let words = of_load.map(|(name, value)| match value {
+        Value::String(word) => (name.clone(), word.clone()),
+        other => (name.clone(), other.to_string()),
+    });
+    words.collect()
 }
 
 fn named<const N: usize>(words: [(&str, Option<String>); N]) -> Words {

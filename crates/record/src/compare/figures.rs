@@ -4,7 +4,7 @@ use super::{FigureRow, Unit, Value};
 use crate::belief::SOME_UNANSWERED;
 use crate::judge::{Measured, measured};
 use crate::record::{Distribution, Missing, Percentile, PlanRecord, Record};
-use crate::run_figure::{FIGURES, RunFigure, known, missing};
+use crate::run_figure::{FIGURES, known, missing};
 use memtide_base::choice::RateUnit;
 use memtide_scenario::{Kind, Subject};
 use std::collections::BTreeSet;
@@ -17,34 +17,38 @@ const PERCENTILES: [Percentile; 4] =
 /// CPU time.
 pub(super) fn figures(records: &[&Record]) -> Vec<FigureRow> {
     let mut rows = Vec::new();
-    let mut row = |name: String, unit, value: &dyn Fn(&Record) -> Value| {
-        let values = records.iter().map(|record| value(record)).collect();
-        rows.push(FigureRow { name, unit, values: related(values) });
-    };
     let counted = PlanRecord::common_unit(records.iter().map(|record| &record.plan));
     let per_s = match counted {
         RateUnit::Operations => Unit::PerS,
         RateUnit::Keys => Unit::KeysPerS,
     };
-    row("rate".to_owned(), per_s, &|record| rate(record, counted));
-    row("errors".to_owned(), Unit::Fraction, &|record| of_goal(Subject::Errors, record, counted));
-    let is_cost = |figure: &RunFigure| figure.unit == Unit::CpuSPerMops;
-    let (results, cost) = FIGURES.split_at(FIGURES.iter().position(is_cost).unwrap_or(0));
-    for figure in results {
-        row(figure.name.to_owned(), figure.unit, &|record| figure.of(record));
-    }
+    rows.push(row("rate", per_s, records, |record| rate(record, counted)));
+    rows.push(row("errors", Unit::Fraction, records, |record| {
+        of_goal(Subject::Errors, record, counted)
+    }));
+    let first_cost = FIGURES.iter().position(|figure| figure.unit == Unit::CpuSPerMops);
+    let (results, cost) = FIGURES.split_at(first_cost.unwrap_or(0));
+    rows.extend(results.iter().map(|it| row(it.name, it.unit, records, |record| it.of(record))));
     for kind in kinds(records) {
-        let times = |record: &Record| record.judged().response.get(&kind).cloned();
-        row(format!("{kind}.mean"), Unit::Ns, &|record| mean(times(record)));
+        let name = format!("{kind}.mean");
+        rows.push(row(&name, Unit::Ns, records, |record| mean(times(record, kind))));
         for percentile in PERCENTILES {
             let name = format!("{kind}.{percentile}");
-            row(name, Unit::Ns, &|record| at(times(record), percentile));
+            rows.push(row(&name, Unit::Ns, records, |record| at(times(record, kind), percentile)));
         }
     }
-    for figure in cost {
-        row(figure.name.to_owned(), figure.unit, &|record| figure.of(record));
-    }
+    rows.extend(cost.iter().map(|it| row(it.name, it.unit, records, |record| it.of(record))));
     rows
+}
+
+fn row(name: &str, unit: Unit, records: &[&Record], value: impl Fn(&Record) -> Value) -> FigureRow {
+    let values = records.iter().map(|record| value(record)).collect();
+    FigureRow { name: name.to_owned(), unit, values: related(values) }
+}
+
+/// The response times of a kind of operation, if it was measured.
+fn times(record: &Record, kind: Kind) -> Option<&Distribution> {
+    record.judged().response.get(&kind).filter(|times| times.count > 0)
 }
 
 /// Every kind of operation for which a record has times.
@@ -68,8 +72,8 @@ fn rate(record: &Record, unit: RateUnit) -> Value {
     Value { ci: record.rate_figure().interval.filter(|_| is_known), ..value }
 }
 
-fn mean(times: Option<Distribution>) -> Value {
-    let Some(times) = times.filter(|times| times.count > 0) else {
+fn mean(times: Option<&Distribution>) -> Value {
+    let Some(times) = times else {
         return missing("no such operation was measured");
     };
     match times.mean_ns {
@@ -79,8 +83,8 @@ fn mean(times: Option<Distribution>) -> Value {
     }
 }
 
-fn at(times: Option<Distribution>, percentile: Percentile) -> Value {
-    let Some(times) = times.filter(|times| times.count > 0) else {
+fn at(times: Option<&Distribution>, percentile: Percentile) -> Value {
+    let Some(times) = times else {
         return missing("no such operation was measured");
     };
     match (times.percentile(percentile), times.missing.get(&percentile)) {

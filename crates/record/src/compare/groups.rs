@@ -6,6 +6,7 @@ use super::rule::Sides;
 use super::trial::{is_overloaded, spoilt, value};
 use super::{Named, RecordPart, Rule, RuleResult, TrialFigure};
 use crate::record::{PlanRecord, Record, WarningRecord};
+use memtide_base::choice::RateUnit;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -68,43 +69,8 @@ pub fn compare_groups(
     let drift = if are_apart(measured_unix_ms) { drift } else { 0.0 };
     let all: Vec<&Record> = groups.iter().flatten().map(|(_, record)| record).collect();
     let unit = PlanRecord::common_unit(all.iter().map(|record| &record.plan));
-    let names = Rule::with_figures(rules, names);
-    let counted = |group: &[(String, Record)], named: Named| -> Vec<f64> {
-        // Servers that did not carry the load had the rate and errors that they had.
-        let counts = |record: &Record| {
-            spoilt(record).is_none() || named.is_of_load() && is_overloaded(record)
-        };
-        let records = group.iter().filter(|(_, record)| counts(record));
-        records.filter_map(|(_, record)| value(named, record, unit)).collect()
-    };
-    let both = |named: Named| groups.each_ref().map(|group| counted(group, named));
-    let overloaded = groups
-        .each_ref()
-        .map(|group| group.iter().filter(|(_, record)| is_overloaded(record)).count());
-    let short = [0, 1].map(|at: usize| overloaded[at] as f64 / groups[at].len().max(1) as f64);
-    let figure = |named: &Named| {
-        let [a, b] = both(*named);
-        let mut figure = TrialFigure { unit: named.unit(unit), ..TrialFigure::new(named) };
-        figure.look_at_groups([&a, &b], (names.len(), difference), *named);
-        figure.leave_picked(short, *named);
-        figure
-    };
-    let figures: Vec<TrialFigure> = names.iter().map(figure).collect();
-    let judged = |rule: &Rule| {
-        let of_b = groups[1].iter().map(|(_, record)| record);
-        let sides = Sides {
-            counted: both(rule.subject()),
-            all_of_b: of_b.map(|record| value(rule.subject(), record, unit)).collect(),
-            overloaded: overloaded[1],
-            short,
-            figures: names.len(),
-            are_pairs: false,
-            drift,
-        };
-        let at = names.iter().position(|named| *named == rule.subject());
-        let unknown = TrialFigure::new(&rule.subject());
-        rule.judge_groups(at.map_or(&unknown, |at| &figures[at]), &sides)
-    };
+    let both = Both { groups, unit, names: Rule::with_figures(rules, names), difference, drift };
+    let figures: Vec<TrialFigure> = both.names.iter().map(|named| both.figure(*named)).collect();
     let left_out = groups
         .iter()
         .flatten()
@@ -125,8 +91,69 @@ pub fn compare_groups(
         left_out: left_out.collect(),
         unlike: unlike.map(|it| it.name).collect(),
         unchecked,
-        rules: rules.iter().map(judged).collect(),
+        rules: rules.iter().map(|rule| both.judge(rule, &figures)).collect(),
         figures,
+    }
+}
+
+/// Both groups, and how they are compared.
+struct Both<'a> {
+    groups: &'a [Vec<(String, Record)>; 2],
+    unit: RateUnit,
+    /// The figures that are compared.
+    names: Vec<Named>,
+    difference: f64,
+    drift: f64,
+}
+
+impl Both<'_> {
+    fn figure(&self, named: Named) -> TrialFigure {
+        let [a, b] = self.counted(named);
+        let mut figure = TrialFigure { unit: named.unit(self.unit), ..TrialFigure::new(&named) };
+        figure.look_at_groups(&a, &b, self.names.len(), self.difference, named);
+        figure.leave_picked(self.short(), named);
+        figure
+    }
+
+    /// The result of a rule; `figures` are those of `names`.
+    fn judge(&self, rule: &Rule, figures: &[TrialFigure]) -> RuleResult {
+        let of_b = self.groups[1].iter().map(|(_, record)| record);
+        let sides = Sides {
+            counted: self.counted(rule.subject()),
+            all_of_b: of_b.map(|record| value(rule.subject(), record, self.unit)).collect(),
+            overloaded: self.overloaded()[1],
+            short: self.short(),
+            figures: self.names.len(),
+            are_pairs: false,
+            drift: self.drift,
+        };
+        let at = self.names.iter().position(|named| *named == rule.subject());
+        let unknown = TrialFigure::new(&rule.subject());
+        rule.judge_groups(at.map_or(&unknown, |at| &figures[at]), &sides)
+    }
+
+    /// The values of the runs that count, of A and of B. Servers that did not carry the load had
+    /// the rate and errors that they had.
+    fn counted(&self, named: Named) -> [Vec<f64>; 2] {
+        self.groups.each_ref().map(|group| {
+            let records = group.iter().map(|(_, record)| record);
+            let counted = records.filter(|record| {
+                spoilt(record).is_none() || named.is_of_load() && is_overloaded(record)
+            });
+            counted.filter_map(|record| value(named, record, self.unit)).collect()
+        })
+    }
+
+    /// Number of runs of A, and of B, whose servers did not carry the load.
+    fn overloaded(&self) -> [usize; 2] {
+        let groups = self.groups.each_ref();
+        groups.map(|group| group.iter().filter(|(_, record)| is_overloaded(record)).count())
+    }
+
+    /// The part of the runs of A, and of B, that these are.
+    fn short(&self) -> [f64; 2] {
+        let overloaded = self.overloaded();
+        [0, 1].map(|at: usize| overloaded[at] as f64 / self.groups[at].len().max(1) as f64)
     }
 }
 

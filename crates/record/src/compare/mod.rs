@@ -180,11 +180,11 @@ pub fn compare(records: &[(String, Record)], rules: &[Rule]) -> Comparison {
         believable: record.believable.verdict,
     });
     let differences = differences::differences(&all);
-    let judged = |rule: &Rule| {
+    let mut results = Vec::new();
+    for rule in rules {
         let others = letters.clone().zip(&all).skip(1);
-        let results = others.map(|(letter, other)| rule.judge(letter, all[0], other));
-        results.collect::<Vec<_>>()
-    };
+        results.extend(others.map(|(letter, other)| rule.judge(letter, all[0], other)));
+    }
     Comparison {
         schema: ComparisonName::V1,
         records: compared.collect(),
@@ -192,7 +192,7 @@ pub fn compare(records: &[(String, Record)], rules: &[Rule]) -> Comparison {
             && all.iter().all(|record| record.believable.holds()),
         differences,
         figures: figures::figures(&all),
-        rules: rules.iter().flat_map(judged).collect(),
+        rules: results,
     }
 }
 
@@ -206,12 +206,11 @@ impl Comparison {
     /// intervals are apart, and in how many of 100 cases two runs of equal set-ups differ as much;
     /// none if none are apart.
     pub fn by_run_effect(&self) -> Option<(&str, u32)> {
-        let half = |[low, high]: [f64; 2]| (low > 0.0).then(|| (high / low).ln() / 2.0);
         let apart = self.figures.iter().flat_map(|row| {
-            let first = row.values.first().and_then(|value| half(value.ci?));
+            let first = row.values.first().and_then(|value| half_width(value.ci?));
             let others = row.values.iter().filter(|value| value.apart == Some(true));
             others.filter_map(move |other| {
-                let halves = [first?, half(other.ci?)?];
+                let halves = [first?, half_width(other.ci?)?];
                 Some((&*row.name, paired::by_chance(other.ratio?.ln(), halves, RUN_EFFECT)))
             })
         });
@@ -224,4 +223,9 @@ impl Comparison {
         let text = serde_json::to_string_pretty(self);
         text.expect("a comparison has only names as keys") + "\n"
     }
+}
+
+/// Half of an interval's width, as a logarithm; none if it begins at 0.
+fn half_width([low, high]: [f64; 2]) -> Option<f64> {
+    (low > 0.0).then(|| (high / low).ln() / 2.0)
 }

@@ -114,8 +114,11 @@ impl Named {
         let is_refused = self.is_sampled()
             && record.judged().has_slices()
             && self.interval(record, unit).is_none();
-        let reason = || record.judged().figure_of(self.0)?.reason;
-        is_refused.then(|| reason().unwrap_or_else(|| "measure longer".to_owned()))
+        is_refused.then(|| {
+            let figure = record.judged().figure_of(self.0);
+            let reason = figure.and_then(|figure| figure.reason);
+            reason.unwrap_or_else(|| "measure longer".to_owned())
+        })
     }
 
     /// True if it is of times, of which a run has a sample.

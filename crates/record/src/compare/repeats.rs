@@ -12,6 +12,7 @@ use memtide_scenario::{Goal, Measure, Subject};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::slice;
 
 /// The quantile of a normal distribution up to which half of a 95 % interval reaches.
 const NORMAL_975: f64 = 1.959_964;
@@ -120,12 +121,12 @@ impl Repeats {
     /// median does. A run whose servers did not carry the load is why a goal is missed, so it
     /// counts here; errors are often why a run does not count, so all runs are judged by theirs.
     fn goal(&self, goal: &Goal, unit: RateUnit) -> RepeatedGoal {
-        let counts = |record: &&Record| {
+        let runs = self.runs.iter().filter(|record| {
             goal.subject == Subject::Errors || spoilt(record).is_none() || is_overloaded(record)
-        };
-        let runs: Vec<&Record> = self.runs.iter().filter(counts).collect();
-        let alone = |record: &&Record| judge(std::slice::from_ref(goal), record).remove(0).result;
-        let alone: Vec<GoalResult> = runs.iter().map(alone).collect();
+        });
+        let runs: Vec<&Record> = runs.collect();
+        let alone = runs.iter().map(|record| judge(slice::from_ref(goal), record).remove(0).result);
+        let alone: Vec<GoalResult> = alone.collect();
         let ends = runs.iter().filter_map(|record| ends(goal.subject, record, unit));
         let [lows, highs]: [Vec<f64>; 2] = ends.fold(Default::default(), |mut all, ends| {
             all.iter_mut().zip(ends).for_each(|(all, end)| all.push(end));
@@ -140,8 +141,7 @@ impl Repeats {
             ),
             None => (None, Some(RUNS_MIN)),
         };
-        let holds = |end: f64| goal.relation.holds(end, goal.bound);
-        let result = match range.map(|ends| ends.map(holds)) {
+        let result = match range.map(|ends| ends.map(|end| goal.relation.holds(end, goal.bound))) {
             _ if agree(&alone, GoalResult::Met) => GoalResult::Met,
             _ if agree(&alone, GoalResult::Missed) => GoalResult::Missed,
             Some([true, true]) => GoalResult::Met,

@@ -1,7 +1,7 @@
 //! Rules that fail a comparison, such as `all.p99>+5%`: the figures of goals and the other rows of
 //! a comparison, with a bound on the change since the first record.
 
-use super::trial_figure::FEW;
+use super::trial_figure::{FEW, mean};
 use super::{Named, RuleOutcome, RuleResult, TrialFigure};
 use crate::judge::Measured;
 use crate::record::{PlanRecord, Record};
@@ -63,13 +63,14 @@ impl FromStr for Rule {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        let read = || {
-            let (name, relation, bound) = Goal::split(word)?;
-            let subject = Named::parse(name)?;
-            Ok(Self { subject, relation, bound: parse_bound(subject, bound)? })
-        };
-        read().map_err(|why: String| format!("'{word}' is not {GRAMMAR}: {why}"))
+        parse(word).map_err(|why| format!("'{word}' is not {GRAMMAR}: {why}"))
     }
+}
+
+fn parse(word: &str) -> Result<Rule, String> {
+    let (name, relation, bound) = Goal::split(word)?;
+    let subject = Named::parse(name)?;
+    Ok(Rule { subject, relation, bound: parse_bound(subject, bound)? })
 }
 
 fn parse_bound(subject: Named, word: &str) -> Result<Bound, String> {
@@ -239,14 +240,14 @@ impl Rule {
         let Some(values) = known.filter(|values| !values.is_empty()) else {
             return (RuleOutcome::Missing, "a run of B does not know it".to_owned());
         };
-        let breaks = |value: &&f64| self.relation.holds(**value, self.number());
+        let broken = values.iter().filter(|value| self.relation.holds(**value, self.number()));
+        let broken: Vec<&f64> = broken.collect();
         // What was counted, or not answered, is no matter of chance.
-        let is_certain = |value: &f64| self.subject.is_exact() || value.is_infinite();
-        let broken: Vec<&f64> = values.iter().filter(breaks).collect();
+        let is_certain = self.subject.is_exact() || broken.iter().any(|value| value.is_infinite());
         let result = match broken.len() {
             0 => RuleOutcome::Passed,
             all if all == values.len() => RuleOutcome::Failed,
-            _ if broken.iter().any(|value| is_certain(value)) => RuleOutcome::Failed,
+            _ if is_certain => RuleOutcome::Failed,
             _ => RuleOutcome::Undecided,
         };
         (result, format!("it is so in {} of {} runs of B", broken.len(), values.len()))
@@ -343,23 +344,26 @@ impl Rule {
     /// A bound on the change, as a fraction of A's figure, by the means of A and B: for what is
     /// compared by differences. None if it is not known.
     fn by_means(&self, share: f64, sides: &Sides) -> Option<(RuleOutcome, String)> {
-        let [a, b] = &sides.counted;
-        // B is more than a share above A if it is more than that factor times A.
-        let over = |share: f64| {
-            let range = match sides.are_pairs {
-                true => paired::contrast_of_pairs(a, b, 1.0 + share, sides.figures)?,
-                false => paired::contrast(a, b, 1.0 + share, sides.figures)?,
-            };
-            Some(self.over(range, 0.0))
-        };
-        let beyond = over(if self.is_up() { share + sides.drift } else { share - sides.drift })?;
-        let result = match over(share)? {
+        let allowed = if self.is_up() { share + sides.drift } else { share - sides.drift };
+        let beyond = self.over_share(allowed, sides)?;
+        let result = match self.over_share(share, sides)? {
             RuleOutcome::Failed if beyond != RuleOutcome::Failed => RuleOutcome::Undecided,
             result => result,
         };
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let [a, b] = [a, b].map(|values| self.subject.word(mean(values), RateUnit::Operations));
+        let [a, b] = sides.counted.each_ref().map(|values| mean(values));
+        let [a, b] = [a, b].map(|mean| self.subject.word(mean, RateUnit::Operations));
         Some((result, format!("it is {a} in A and {b} in B on average")))
+    }
+
+    /// The outcome if the change is compared with this share. B is more than a share above A if it
+    /// is more than that factor times A.
+    fn over_share(&self, share: f64, sides: &Sides) -> Option<RuleOutcome> {
+        let [a, b] = &sides.counted;
+        let range = match sides.are_pairs {
+            true => paired::contrast_of_pairs(a, b, 1.0 + share, sides.figures)?,
+            false => paired::contrast(a, b, 1.0 + share, sides.figures)?,
+        };
+        Some(self.over(range, 0.0))
     }
 
     fn compare(

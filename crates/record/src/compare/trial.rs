@@ -7,8 +7,7 @@ use super::{Named, Rule, RuleResult};
 use crate::belief::SOME_UNANSWERED;
 use crate::judge::Measured;
 use crate::record::{
-    Check, CheckKind, CheckResult, FloorRecord, Percentile, PlanRecord, Record, Verdict,
-    WarningRecord,
+    Check, CheckKind, CheckResult, FloorRecord, PlanRecord, Record, Verdict, WarningRecord,
 };
 use memtide_base::choice::RateUnit;
 
@@ -187,10 +186,9 @@ impl Trial {
     fn look(&mut self, at: usize, records: &[Record; 2], unit: RateUnit) {
         let named = self.names[at];
         let [a, b] = self.counted(at);
-        let looks = (self.names.len(), self.difference);
         let figure = &mut self.figures[at];
         figure.unit = named.unit(unit);
-        figure.look(&a, &b, looks, named);
+        figure.look(&a, &b, self.names.len(), self.difference, named);
         figure.own = self.owns[at].each_ref().map(|owns| median(owns));
         let missing = records.iter().find_map(|record| match named.of(record, unit) {
             Measured::Missing(why) => Some(why),
@@ -245,8 +243,8 @@ impl Trial {
     pub fn lost(&self) -> Option<&Pair> {
         let last = self.pairs.last()?;
         let mut latest = self.pairs.iter().rev().take(LOST_MAX);
-        let is_lost = |pair: &Pair| self.is_lost(pair) && pair.cause == last.cause;
-        (self.pairs.len() >= LOST_MAX && latest.all(is_lost)).then_some(last)
+        let are_lost = latest.all(|pair| self.is_lost(pair) && pair.cause == last.cause);
+        (self.pairs.len() >= LOST_MAX && are_lost).then_some(last)
     }
 
     /// True if there are pairs, and none of them counts for any figure.
@@ -255,8 +253,8 @@ impl Trial {
     }
 
     fn is_lost(&self, pair: &Pair) -> bool {
-        let counts = |it: &TrialFigure| Named::parse(&it.name).is_ok_and(|it| pair.counts(it));
-        pair.left_out.is_some() && !self.figures.iter().any(counts)
+        let mut names = self.figures.iter().map(|figure| Named::parse(&figure.name));
+        pair.left_out.is_some() && !names.any(|named| named.is_ok_and(|it| pair.counts(it)))
     }
 
     /// Pairs in which the servers of A and of B did not carry the load.
@@ -275,12 +273,11 @@ impl Trial {
 
     /// True once more pairs are not needed to find the asked difference in any figure.
     pub fn is_exact(&self) -> bool {
-        // What no pair has, no further one will have.
-        let is_hopeless =
-            |figure: &TrialFigure| figure.missing.is_some() && self.pairs.len() >= PAIRS_MIN;
         self.figures.iter().all(|figure| {
             let is_known = figure.sees(self.difference) || figure.is_finest();
-            is_known && figure.pairs as usize >= PAIRS_MIN || is_hopeless(figure)
+            // What no pair has, no further one will have.
+            let is_hopeless = figure.missing.is_some() && self.pairs.len() >= PAIRS_MIN;
+            is_known && figure.pairs as usize >= PAIRS_MIN || is_hopeless
         })
     }
 
@@ -291,18 +288,19 @@ impl Trial {
 
     /// The figures that are near their floor in one of the arms: below three times of it.
     pub fn near_floor(&self) -> Vec<&str> {
-        let Some(floors) = &self.floors else { return Vec::new() };
-        let floor_of = |figure: &TrialFigure, arm: usize| {
-            let name = figure.name.strip_prefix("all.")?;
-            let mut all = FloorRecord::PERCENTILES.into_iter();
-            floors[arm].percentile(all.find(|it: &Percentile| it.to_string() == name)?)
-        };
-        let is_near = |figure: &&TrialFigure| {
-            let both = |arm: usize| figure.medians[arm].zip(floor_of(figure, arm));
-            let mut arms = [0, 1].into_iter().filter_map(both);
-            arms.any(|(median, floor)| median < (floor * FloorRecord::CLEAR) as f64)
-        };
-        self.figures.iter().filter(is_near).map(|figure| &*figure.name).collect()
+        let near = self.figures.iter().filter(|figure| self.is_near_floor(figure));
+        near.map(|figure| &*figure.name).collect()
+    }
+
+    fn is_near_floor(&self, figure: &TrialFigure) -> bool {
+        let percentile = FloorRecord::PERCENTILES
+            .into_iter()
+            .find(|it| figure.name.strip_prefix("all.") == Some(&*it.to_string()));
+        let Some((percentile, floors)) = percentile.zip(self.floors.as_ref()) else { return false };
+        figure.medians.iter().zip(floors).any(|(median, floor)| {
+            let both = median.zip(floor.percentile(percentile));
+            both.is_some_and(|(median, floor)| median < (floor * FloorRecord::CLEAR) as f64)
+        })
     }
 
     /// The trial as JSON for files and pipes: indented, ending with a line break.
@@ -363,11 +361,14 @@ pub(super) fn spoilt(record: &Record) -> Option<&str> {
 /// may explain the rate.
 fn spoiling(record: &Record) -> Option<&Check> {
     let checks = &record.believable.checks;
-    let no = || checks.iter().filter(|check| check.verdict() == Verdict::No);
-    let is_own = |check: &&Check| matches!(check.code, CheckKind::WorkerBusy | CheckKind::OwnCpus);
-    let is_loss =
-        |check: &&Check| check.code == CheckKind::Shares && check.result == CheckResult::Failed;
-    no().find(is_own).or_else(|| checks.iter().find(is_loss)).or_else(|| no().next())
+    let mut spoiling = checks.iter().filter(|check| check.verdict() == Verdict::No);
+    let own = spoiling
+        .clone()
+        .find(|check| matches!(check.code, CheckKind::WorkerBusy | CheckKind::OwnCpus));
+    let loss = checks
+        .iter()
+        .find(|check| check.code == CheckKind::Shares && check.result == CheckResult::Failed);
+    own.or(loss).or_else(|| spoiling.next())
 }
 
 /// True if a run was not the load that was asked for because its servers did not carry it.

@@ -117,7 +117,8 @@ impl TrialFigure {
         &mut self,
         a: &[f64],
         b: &[f64],
-        (figures, difference): (usize, f64),
+        figures: usize,
+        difference: f64,
         named: Named,
     ) {
         self.medians = [median(a), median(b)];
@@ -138,8 +139,10 @@ impl TrialFigure {
     /// Compares the values of two groups that are no pairs.
     pub(super) fn look_at_groups(
         &mut self,
-        [a, b]: [&[f64]; 2],
-        (figures, difference): (usize, f64),
+        a: &[f64],
+        b: &[f64],
+        figures: usize,
+        difference: f64,
         named: Named,
     ) {
         self.medians = [median(a), median(b)];
@@ -169,11 +172,14 @@ impl TrialFigure {
 /// The size of a change by all of the figure, if it is compared by differences: shares are, and
 /// what is 0 in some runs, of which there is no ratio. None if it is compared by ratios.
 fn whole(a: &[f64], b: &[f64], named: Named) -> Option<f64> {
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     match named.is_fraction() {
         true => Some(1.0),
         false => a.iter().chain(b).any(|value| *value == 0.0).then(|| mean(a).max(mean(b))),
     }
+}
+
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// The median; none without values, and if it is not finite.

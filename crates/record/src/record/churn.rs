@@ -82,20 +82,20 @@ summed! {
 
 impl From<&ChurnCounters> for ChurnCounts {
     fn from(counters: &ChurnCounters) -> Self {
-        let of = |fate: ChurnFate| counters.fates[fate as usize];
-        let cause = |fate: &ChurnFate| (fate.is_failed() || fate.is_lost()) && of(*fate) > 0;
-        let causes = ChurnFate::ALL.into_iter().filter(cause);
+        let fates = &counters.fates;
+        let causes = ChurnFate::ALL.into_iter().filter(|fate| fate.is_failed() || fate.is_lost());
+        let causes = causes.map(|fate| (fate.name().to_owned(), fates[fate as usize]));
         Self {
             intended: counters.intended,
             started: counters.started,
             opened: counters.opened,
-            completed: of(ChurnFate::Completed),
+            completed: fates[ChurnFate::Completed as usize],
             failed: counters.of(ChurnFate::is_failed),
             lost: counters.of(ChurnFate::is_lost),
-            dropped: of(ChurnFate::Dropped),
-            abandoned: of(ChurnFate::Abandoned),
+            dropped: fates[ChurnFate::Dropped as usize],
+            abandoned: fates[ChurnFate::Abandoned as usize],
             calls_not_made: counters.calls_unmade,
-            causes: causes.map(|fate| (fate.name().to_owned(), of(fate))).collect(),
+            causes: causes.filter(|(_, count)| *count > 0).collect(),
         }
     }
 }
@@ -104,9 +104,9 @@ impl ChurnCounts {
     /// Checks that each connection ended once; the error shows the sum.
     fn check_conservation(&self) -> Result<(), String> {
         // A record from a file may hold any numbers.
-        let sum = |counts: &[u64]| counts.iter().map(|&count| u128::from(count)).sum::<u128>();
         let Self { intended, completed, failed, lost, dropped, abandoned, .. } = *self;
-        let ended = sum(&[completed, failed, lost, dropped, abandoned]);
+        let ended: u128 =
+            [completed, failed, lost, dropped, abandoned].map(u128::from).iter().sum();
         if ended != u128::from(intended) {
             return Err(format!(
                 "{intended} connections were intended but {ended} ended: {completed} completed, \
@@ -114,7 +114,7 @@ impl ChurnCounts {
             ));
         }
         let caused: u128 = self.causes.values().map(|&count| u128::from(count)).sum();
-        match caused == sum(&[failed, lost]) {
+        match caused == u128::from(failed) + u128::from(lost) {
             true => Ok(()),
             false => Err(format!(
                 "{failed} connections failed and {lost} were lost, but there are causes for \
@@ -141,8 +141,8 @@ impl ChurnRecord {
 
     /// True if connections were started and none opened.
     pub(super) fn none_opened(&self) -> bool {
-        let any = |of: fn(&ChurnCounts) -> u64| self.phases().iter().any(|(_, it)| of(it) > 0);
-        any(|counts| counts.started) && !any(|counts| counts.opened)
+        let phases = self.phases();
+        phases.iter().any(|(_, it)| it.started > 0) && phases.iter().all(|(_, it)| it.opened == 0)
     }
 
     /// Checks that every intended connection ended once, and that each of its calls was either

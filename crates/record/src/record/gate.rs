@@ -8,8 +8,9 @@ use std::borrow::Cow;
 /// there is none but line breaks and tabs, which stay.
 pub(super) fn printable_json(text: &str) -> Cow<'_, str> {
     let (mut clean, mut copied, mut at) = (String::new(), 0, 0);
-    let is_doubtful = |byte: &u8| *byte == b'\\' || *byte >= 0x7f;
-    while let Some(found) = text.as_bytes()[at..].iter().position(is_doubtful) {
+    // Escapes, and what is not ASCII, are looked at.
+    let bytes = text.as_bytes();
+    while let Some(found) = bytes[at..].iter().position(|byte| *byte == b'\\' || *byte >= 0x7f) {
         at += found;
         let (letter, length) = letter(&text[at..]);
         if is_obeyed(letter) {
@@ -56,12 +57,12 @@ pub(super) fn shortened_json(text: &str) -> Cow<'_, str> {
 /// The length in bytes of a JSON string that begins `text`, up to its closing quote.
 fn length(text: &str) -> usize {
     let mut is_escaped = false;
-    let closes = |byte: u8| {
+    let closing = text.bytes().position(|byte| {
         let closes = byte == b'"' && !is_escaped;
         is_escaped = byte == b'\\' && !is_escaped;
         closes
-    };
-    text.bytes().position(closes).unwrap_or(text.len())
+    });
+    closing.unwrap_or(text.len())
 }
 
 /// True for the letters of base64, without a space.

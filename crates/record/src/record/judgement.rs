@@ -36,8 +36,8 @@ impl Believable {
     /// True if a check failed that spoils every figure: not memtide's own delay, which their ranges
     /// hold, and not shares that are missing, because the figures are those of the others.
     pub fn spoils_all(&self) -> bool {
-        let spoils = |code: CheckKind| !code.is_of_figures() && code != CheckKind::Shares;
-        self.reasons.iter().any(|reason| spoils(reason.code))
+        let mut codes = self.reasons.iter().map(|reason| reason.code);
+        codes.any(|code| !code.is_of_figures() && code != CheckKind::Shares)
     }
 
     /// True if the run as a whole can be believed, where its figures are not graded one by one:
@@ -274,11 +274,10 @@ impl FloorRecord {
     /// The floor beside the response times of a run: says which of them are near it.
     #[must_use]
     pub fn beside(self, times: &Distribution) -> Self {
-        let is_near = |percentile: &Percentile| {
+        let near = Self::PERCENTILES.into_iter().filter(|percentile| {
             let both = times.percentile(*percentile).zip(self.percentile(*percentile));
             both.is_some_and(|(ns, floor)| ns < floor.saturating_mul(Self::CLEAR))
-        };
-        let below = Self::PERCENTILES.into_iter().filter(is_near).collect();
-        Self { below, ..self }
+        });
+        Self { below: near.collect(), ..self }
     }
 }

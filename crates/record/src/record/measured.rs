@@ -13,7 +13,7 @@ use memtide_base::Span;
 use memtide_metrics::Row;
 use memtide_metrics::counter::Counters;
 use memtide_metrics::histogram::{Histogram, Moments};
-use memtide_metrics::series::{GetTimes, Sparse};
+use memtide_metrics::series::GetTimes;
 use memtide_metrics::summary::{Quantile, quantile, rank};
 use memtide_scenario::Kind;
 use memtide_workload::OpKind;
@@ -35,16 +35,16 @@ impl Distribution {
         bounds: &Histogram<u64>,
     ) -> Self {
         let moments = times.moments();
-        let some = |value: u64| (moments.count > 0).then_some(value);
+        let is_any = moments.count > 0;
         let mut distribution = Self {
             count: moments.count.saturating_add(unanswered),
             unanswered,
-            min_ns: some(moments.min),
+            min_ns: is_any.then_some(moments.min),
             at_least_ns: Some(at_least.ns()).filter(|&ns| unanswered > 0 && ns > 0),
             saturated: moments.saturated,
             sum_ns: Wide(moments.sum),
             sum_squares_ns2: Wide(moments.sum_squares),
-            histogram: some(0).map(|_| times.to_text()),
+            histogram: is_any.then(|| times.to_text()),
             ..Self::default()
         };
         let others = unanswered.saturating_sub(bounds.count());
@@ -61,24 +61,20 @@ impl Distribution {
             distribution.set_percentile(percentile, value);
         }
         if bounds.count() > 0 {
-            distribution.bound(times, bounds, (others, at_least.ns()));
+            distribution.bound(times, &known);
         }
         distribution
     }
 
-    /// Sets the facts about unanswered operations: `bounds`, and the number of the others.
-    fn bound(
-        &mut self,
-        times: &Histogram<u64>,
-        bounds: &Histogram<u64>,
-        (others, at_least_ns): (u64, u64),
-    ) {
+    /// Sets the facts about `unanswered` operations.
+    fn bound(&mut self, times: &Histogram<u64>, unanswered: &Unanswered<'_>) {
+        let Unanswered { bounds, others, others_at_least_ns: at_least_ns } = *unanswered;
         let mut pooled = times.clone();
         pooled.absorb(bounds);
         let among = self.missing.iter().filter(|(_, why)| **why == Missing::Unanswered);
         let percentiles_ns = among.map(|(&percentile, _)| {
             let rank = rank(percentile.fraction(), self.count);
-            (percentile, pooled_at_rank(&pooled, (others, at_least_ns), rank))
+            (percentile, pooled_at_rank(&pooled, others, at_least_ns, rank))
         });
         let moments = bounds.moments();
         let others_at_least_ns = (others > 0).then_some(at_least_ns);
@@ -125,7 +121,7 @@ impl Distribution {
 }
 
 /// Value at `rank` of `pooled` together with `others` more values, each of which is `at_least_ns`.
-fn pooled_at_rank(pooled: &Histogram<u64>, (others, at_least_ns): (u64, u64), rank: u64) -> u64 {
+fn pooled_at_rank(pooled: &Histogram<u64>, others: u64, at_least_ns: u64, rank: u64) -> u64 {
     let shorter = pooled.recorded().take_while(|(ns, _)| *ns < at_least_ns);
     let below = shorter.fold(0u64, |sum, (_, count)| sum.saturating_add(count));
     let value = match rank {
@@ -165,18 +161,18 @@ impl Counts {
     /// The figures of `counts`, a histogram of plain counts.
     pub fn of(counts: &Histogram<u64>) -> Self {
         let moments = counts.moments();
-        let some = |value: u64| (moments.count > 0).then_some(value);
-        let at = |p: f64| quantile(counts, 0, p).known();
+        let is_any = moments.count > 0;
+        let [p50, p99] = [0.5, 0.99].map(|p| quantile(counts, 0, p).known());
         Self {
             count: moments.count,
             mean: moments.mean(),
-            min: some(moments.min),
-            p50: at(0.5),
-            p99: at(0.99),
-            max: some(moments.max),
+            min: is_any.then_some(moments.min),
+            p50,
+            p99,
+            max: is_any.then_some(moments.max),
             sum: Wide(moments.sum),
             sum_squares: Wide(moments.sum_squares),
-            histogram: some(0).map(|_| counts.to_text()),
+            histogram: is_any.then(|| counts.to_text()),
         }
     }
 
@@ -233,8 +229,9 @@ impl IntervalRecord {
 
 impl From<&GetTimes> for IntervalTimes {
     fn from(times: &GetTimes) -> Self {
-        let of = |times: &Sparse| Distribution::of(&times.histogram(), 0, Span::ZERO);
-        Self { response: of(&times.response), service: of(&times.service) }
+        let [response, service] = [&times.response, &times.service]
+            .map(|times| Distribution::of(&times.histogram(), 0, Span::ZERO));
+        Self { response, service }
     }
 }
 

@@ -34,6 +34,7 @@ pub use measured::{mean_at_least, per_second};
 pub use plan::{
     ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer, PrecisionRecord, WarmupEnd,
 };
+pub(crate) use second::plus;
 pub use second::{HostSecond, SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 pub use server::{
     ExpectedCounter, ExpectedCounters, Figure, GONE_MS_MIN, Outage, Reconnects, Rhythm,
@@ -379,6 +380,12 @@ impl RateRecord {
             ..Self::default()
         }
     }
+
+    /// The rate of all operations, and that of each kind.
+    fn by_kind(&self) -> BTreeMap<Kind, f64> {
+        let kinds = self.kinds_per_s.iter().map(|(kind, per_s)| (*kind, *per_s));
+        [(Kind::All, self.achieved_per_s)].into_iter().chain(kinds).collect()
+    }
 }
 
 /// A row of the measured window, by intended instant.
@@ -620,17 +627,19 @@ impl Record {
     /// Operations sent during the measured window, by kind; all copies of a write count as one.
     /// Copies made in the window that waited may have been sent after it.
     pub fn sent_once(&self) -> BTreeMap<Kind, u64> {
-        let copies = |kind| self.copies_in_window.get(kind).copied().unwrap_or(0);
-        let sent = self.sent_in_window.iter();
-        sent.map(|(kind, &count)| (*kind, count.saturating_sub(copies(kind)))).collect()
+        let sent = self.sent_in_window.iter().map(|(kind, count)| {
+            let copies = self.copies_in_window.get(kind).copied().unwrap_or(0);
+            (*kind, count.saturating_sub(copies))
+        });
+        sent.collect()
     }
 
     /// Rate of the answers that came during a measured window of this length. Copies of writes are
     /// taken off as the part of what was sent that they are.
     pub fn answered_per_s(&self, length: Span) -> Option<f64> {
-        let all = |of: &BTreeMap<Kind, u64>| of.values().map(|count| *count as f64).sum::<f64>();
-        let sent = all(&self.sent_in_window);
-        let part = if sent > 0.0 { all(&self.sent_once()) / sent } else { 1.0 };
+        let [sent, once] = [&self.sent_in_window, &self.sent_once()]
+            .map(|of| of.values().map(|count| *count as f64).sum::<f64>());
+        let part = if sent > 0.0 { once / sent } else { 1.0 };
         Some(per_second(self.answered_in_window?, length) * part)
     }
 
@@ -735,12 +744,8 @@ impl Record {
         }
         let length = Span::from_ns(self.window_ns);
         let truth = RateRecord::of(&sent, |count| per_second(count, length));
-        let rates = |of: &RateRecord| {
-            let kinds = of.kinds_per_s.iter().map(|(kind, per_s)| (*kind, *per_s));
-            [(Kind::All, of.achieved_per_s)].into_iter().chain(kinds).collect::<BTreeMap<_, _>>()
-        };
-        let truths = rates(&truth);
-        for (kind, per_s) in rates(&self.rate) {
+        let truths = truth.by_kind();
+        for (kind, per_s) in self.rate.by_kind() {
             let truth = truths.get(&kind).copied().unwrap_or(0.0);
             if (per_s - truth).abs() > 1e-6 * (truth + 1.0) {
                 return Err(format!("{kind} was sent {truth} times a second, not {per_s}"));

@@ -81,25 +81,37 @@ impl HostSecond {
     /// Both stretches as one; `self` was before `next`, and each is as long as its number says.
     #[must_use]
     pub(crate) fn then(&self, length: f64, next: &Self, next_length: f64) -> Self {
-        let weighed = |a: f64, b: f64| (a * length + b * next_length) / (length + next_length);
-        let mean =
-            |a: Option<f64>, b: Option<f64>| Some(weighed(a?, b?)).filter(|mean| mean.is_finite());
-        let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+        let lengths = [length, next_length];
         let is_same = self.cpus.len() == next.cpus.len() && length + next_length > 0.0;
         let cpus = self.cpus.iter().zip(&next.cpus).filter(|_| is_same);
         Self {
-            cpus: cpus.map(|(a, b)| weighed(*a, *b)).collect(),
-            cpu_busy: mean(self.cpu_busy, next.cpu_busy),
+            cpus: cpus.map(|(a, b)| mean([*a, *b], lengths)).collect(),
+            cpu_busy: known_mean([self.cpu_busy, next.cpu_busy], lengths),
             cpu_busy_max: self.cpu_busy_max.zip(next.cpu_busy_max).map(|(a, b)| a.max(b)),
-            stolen: mean(self.stolen, next.stolen),
+            stolen: known_mean([self.stolen, next.stolen], lengths),
             runnable: next.runnable,
-            received_bytes: sum(self.received_bytes, next.received_bytes),
-            sent_bytes: sum(self.sent_bytes, next.sent_bytes),
-            dropped_packets: sum(self.dropped_packets, next.dropped_packets),
-            retransmits: sum(self.retransmits, next.retransmits),
+            received_bytes: plus(self.received_bytes, next.received_bytes),
+            sent_bytes: plus(self.sent_bytes, next.sent_bytes),
+            dropped_packets: plus(self.dropped_packets, next.dropped_packets),
+            retransmits: plus(self.retransmits, next.retransmits),
             available_bytes: next.available_bytes,
         }
     }
+}
+
+/// The mean of two figures of stretches of these lengths.
+fn mean(figures: [f64; 2], [length, next_length]: [f64; 2]) -> f64 {
+    (figures[0] * length + figures[1] * next_length) / (length + next_length)
+}
+
+/// Such a mean; none unless both figures are known.
+fn known_mean([a, b]: [Option<f64>; 2], lengths: [f64; 2]) -> Option<f64> {
+    Some(mean([a?, b?], lengths)).filter(|mean| mean.is_finite())
+}
+
+/// The sum of two values; none unless both are known.
+pub(crate) fn plus(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    Some(a?.saturating_add(b?))
 }
 
 /// Outcomes of one server's operations in a stretch of time.
@@ -131,6 +143,19 @@ pub struct WorkerSecond {
     /// none unless the whole stretch is in the measured window, and if the kernel does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<f64>,
+}
+
+impl WorkerSecond {
+    /// The state after both stretches; `self` was before `next`, and each is as long as its number
+    /// says. How busy it was is known only if it is known of both.
+    pub(crate) fn then(&self, length: f64, next: &Self, next_length: f64) -> Self {
+        let lengths = [length, next_length];
+        Self {
+            busy: known_mean([self.busy, next.busy], lengths),
+            kept: known_mean([self.kept, next.kept], lengths),
+            ..*next
+        }
+    }
 }
 
 macro_rules! settled {

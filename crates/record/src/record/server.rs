@@ -202,13 +202,12 @@ pub struct Outage {
 impl Outage {
     /// The outages in order; those that touch or overlap are joined.
     pub fn united(mut stretches: Vec<Self>) -> Vec<Self> {
-        let end = |away: &Self| away.until_unix_ms.unwrap_or(u64::MAX);
-        stretches.sort_by_key(|away| (away.from_unix_ms, end(away)));
+        stretches.sort_by_key(|away| (away.from_unix_ms, away.end_unix_ms()));
         let mut united: Vec<Self> = Vec::new();
         for away in stretches {
             match united.last_mut() {
-                Some(last) if away.from_unix_ms <= end(last) => {
-                    if end(&away) > end(last) {
+                Some(last) if away.from_unix_ms <= last.end_unix_ms() => {
+                    if away.end_unix_ms() > last.end_unix_ms() {
                         last.until_unix_ms = away.until_unix_ms;
                     }
                 }
@@ -216,6 +215,10 @@ impl Outage {
             }
         }
         united
+    }
+
+    fn end_unix_ms(&self) -> u64 {
+        self.until_unix_ms.unwrap_or(u64::MAX)
     }
 }
 
@@ -230,14 +233,14 @@ impl Record {
     pub fn lost_servers(&self) -> impl Iterator<Item = &str> {
         let start_ns = self.window_start_unix_ns.map_or(0, |start| start.0);
         let end_ms = ((start_ns + u128::from(self.window_ns)) / 1_000_000) as u64;
-        let is_lost = move |server: &&ServerRecord| {
+        let lost = self.servers.iter().filter(move |server| {
             let last = server.outages.last().filter(|away| away.until_unix_ms.is_none());
             let lasted_ms = last.and_then(|away| end_ms.checked_sub(away.from_unix_ms));
             let (before, after) = (&self.server.before, &self.server.after);
             let is_mute = before.contains_key(&server.name) && !after.contains_key(&server.name);
             lasted_ms.is_some_and(|ms| ms >= GONE_MS_MIN || ms > 0 && is_mute)
-        };
-        self.servers.iter().filter(is_lost).map(|server| server.name.as_str())
+        });
+        lost.map(|server| server.name.as_str())
     }
 }
 
@@ -304,15 +307,14 @@ impl ServerCounters {
         before: BTreeMap<String, BTreeMap<String, Figure>>,
         after: BTreeMap<String, BTreeMap<String, Figure>>,
     ) -> Self {
-        let differ = |(server, last): (&String, &BTreeMap<String, Figure>)| {
+        let delta = after.iter().filter_map(|(server, last)| {
             let first = before.get(server)?;
-            let named = |(name, last): (&String, &Figure)| {
-                Some((name.clone(), last.minus(first.get(name)?)?))
-            };
-            Some((server.clone(), last.iter().filter_map(named).collect()))
-        };
-        let delta = after.iter().filter_map(differ).collect();
-        Self { before, after, delta, ..Self::default() }
+            let figures = last.iter();
+            let delta = figures
+                .filter_map(|(name, last)| Some((name.clone(), last.minus(first.get(name)?)?)));
+            Some((server.clone(), delta.collect()))
+        });
+        Self { delta: delta.collect(), before, after, ..Self::default() }
     }
 }
 

@@ -110,11 +110,10 @@ impl ShardRecord {
     /// True if all `shards` that measured something did so at the same time, so that their loads
     /// were one. Runs one after the other are not one load.
     pub fn are_one_load(shards: &[Self]) -> bool {
-        let windows =
-            || shards.iter().filter_map(|shard| Some((shard.window_start_unix_ns?, shard)));
-        let last_start = windows().map(|(start, _)| start.0).max();
+        let windows = shards.iter().filter_map(|shard| Some((shard.window_start_unix_ns?, shard)));
+        let last_start = windows.clone().map(|(start, _)| start.0).max();
         let first_end =
-            windows().map(|(start, shard)| start.0.saturating_add(shard.window_ns.into())).min();
+            windows.map(|(start, shard)| start.0.saturating_add(shard.window_ns.into())).min();
         last_start.zip(first_end).is_none_or(|(start, end)| start < end)
     }
 

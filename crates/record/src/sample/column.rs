@@ -54,10 +54,10 @@ impl Column {
 
     /// Describes `columns` as a JSON object, by name.
     pub fn description(columns: &[Self]) -> String {
-        let about = |column: &Self| {
+        let each = columns.iter().map(|column| {
             let about = json!({ "unit": column.unit, "meaning": column.meaning });
             (column.name.to_string(), about)
-        };
-        Value::Object(columns.iter().map(about).collect::<Map<_, _>>()).to_string()
+        });
+        Value::Object(each.collect::<Map<_, _>>()).to_string()
     }
 }

@@ -4,9 +4,8 @@
 use super::Interval;
 use crate::record::SettledCounts;
 use memtide_base::Span;
-use memtide_metrics::{Histogram, quantile};
+use memtide_metrics::quantile;
 use memtide_scenario::Kind;
-use std::collections::BTreeMap;
 
 /// One second of one agent's load: figures in place of histograms, because a run may have hundreds
 /// of agents.
@@ -37,21 +36,21 @@ pub struct AgentSecond {
 impl AgentSecond {
     /// The agent's part of a second, as it reported it.
     pub fn of(name: &str, second: &Interval) -> Self {
-        let at = |times: &BTreeMap<Kind, Histogram<u64>>, above: u64, share: f64| {
-            quantile(times.get(&Kind::All)?, above, share).known()
-        };
         let above = second.unanswered.get(&Kind::All).copied().unwrap_or(0);
-        let workers = || second.workers.iter();
+        let [response_ns_p50, response_ns_p99] =
+            [0.5, 0.99].map(|p| quantile(second.response.get(&Kind::All)?, above, p).known());
+        let lag = second.lag.get(&Kind::All);
+        let workers = second.workers.iter();
         Self {
             name: name.to_owned(),
             length: second.length,
             counts: second.counts,
-            response_ns_p50: at(&second.response, above, 0.5),
-            response_ns_p99: at(&second.response, above, 0.99),
-            lag_ns_p99: at(&second.lag, 0, 0.99),
+            response_ns_p50,
+            response_ns_p99,
+            lag_ns_p99: lag.and_then(|lag| quantile(lag, 0, 0.99).known()),
             oldest_due_s: second.under_way.oldest_due_s,
-            busy: workers().filter_map(|worker| worker.busy).reduce(f64::max),
-            kept: workers().filter_map(|worker| worker.kept).reduce(f64::max),
+            busy: workers.clone().filter_map(|worker| worker.busy).reduce(f64::max),
+            kept: workers.filter_map(|worker| worker.kept).reduce(f64::max),
             cpu_busy: second.host.as_ref().and_then(|host| host.cpu_busy),
         }
     }

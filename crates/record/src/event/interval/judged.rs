@@ -57,15 +57,14 @@ impl Interval {
             let above = self.unanswered.get(&kind).copied().unwrap_or(0);
             (kind, Distribution::of(&times, above, timeout))
         });
-        let per_s = |count| per_second(count, self.length);
         let rate_unit = self.keys_sent.map(|_| RateUnit::Keys.to_string());
         Record {
             totals,
             plan: PlanRecord { rate_unit, ..PlanRecord::default() },
             rate: RateRecord {
-                achieved_per_s: per_s(counts.sent),
-                keys_per_s: self.keys_sent.map(per_s),
-                answered_per_s: Some(per_s(counts.answered)),
+                achieved_per_s: per_second(counts.sent, self.length),
+                keys_per_s: self.keys_sent.map(|keys| per_second(keys, self.length)),
+                answered_per_s: Some(per_second(counts.answered, self.length)),
                 ..RateRecord::default()
             },
             response: times.collect(),

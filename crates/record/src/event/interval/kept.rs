@@ -11,13 +11,14 @@ impl Interval {
     /// Their percentiles are none if the times are unknown.
     pub fn record(&self, times: &Histogram<u64>) -> SecondRecord {
         let above = self.unanswered.get(&Kind::All).copied().unwrap_or(0);
-        let at = |p: f64| quantile(times, above, p).known();
+        let [response_p50_ns, response_p99_ns] =
+            [0.5, 0.99].map(|p| quantile(times, above, p).known());
         SecondRecord {
             start_s: self.start.as_s_f64(),
             length_s: self.length.as_s_f64(),
             counts: self.counts,
-            response_p50_ns: at(0.5),
-            response_p99_ns: at(0.99),
+            response_p50_ns,
+            response_p99_ns,
             under_way: self.under_way,
             servers: self.servers.clone(),
             no_server: Some(self.no_server).filter(|none| *none != SettledCounts::default()),

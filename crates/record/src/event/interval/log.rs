@@ -43,10 +43,10 @@ impl Interval {
     /// the step and the kind, such as `step3.get`. `before_s` is the time that passed before the
     /// load began.
     pub fn log_lines(&self, step: Option<u32>, before_s: f64) -> String {
-        let place = (before_s + self.start.as_s_f64(), self.length.as_s_f64());
+        let (start_s, length_s) = (before_s + self.start.as_s_f64(), self.length.as_s_f64());
         let mut lines = String::new();
         for (kind, times) in &self.response {
-            lines += &line(&tag(*kind, step), place, times);
+            lines += &line(&tag(*kind, step), start_s, length_s, times);
         }
         for (kind, count) in &self.unanswered {
             lines += &not_in_it(&tag(*kind, step), *count);
@@ -64,14 +64,14 @@ pub fn log_of(record: &Record) -> String {
         let Some(row) = slice.row() else { continue };
         let times = Histogram::from_recorded(row.response);
         if times.count() > 0 {
-            log += &line(Kind::All.name(), (slice.start_s, slice.length_s), &times);
+            log += &line(Kind::All.name(), slice.start_s, slice.length_s, &times);
         }
     }
     let each = record.response.iter().filter(|(kind, _)| **kind != Kind::All);
     for (kind, response) in each {
         let times = Distribution::times(response).unwrap_or_default();
         if times.count() > 0 {
-            log += &line(kind.name(), (0.0, record.measured_s), &times);
+            log += &line(kind.name(), 0.0, record.measured_s, &times);
         }
     }
     for (kind, response) in record.response.iter().filter(|(_, it)| it.unanswered > 0) {
@@ -84,7 +84,7 @@ fn tag(kind: Kind, step: Option<u32>) -> String {
     step.map_or_else(|| kind.name().to_owned(), |step| format!("step{step}.{kind}"))
 }
 
-fn line(tag: &str, (start_s, length_s): (f64, f64), times: &Histogram<u64>) -> String {
+fn line(tag: &str, start_s: f64, length_s: f64, times: &Histogram<u64>) -> String {
     let max_ms = times.moments().max as f64 / NS_PER_MS;
     let bytes = times.to_text();
     format!("Tag={tag},{start_s:.3},{length_s:.3},{max_ms:.6},{bytes}\n")

@@ -39,37 +39,36 @@ impl IntervalRow {
     /// its step, in a search or scan.
     pub fn of_interval(interval: &Interval, step: Option<u32>) -> Vec<Self> {
         let Interval { response, service, lag, unanswered, .. } = interval;
-        let is_there = |kind: &&Kind| {
+        let kinds = Kind::ALL.iter().filter(|kind| {
             **kind == Kind::All
                 || [response, service, lag].iter().any(|by| by.contains_key(kind))
                 || unanswered.contains_key(kind)
-        };
-        let row = |kind: &Kind| {
-            let mut row = Self(Map::new());
-            row.place(step, (interval.start.as_s_f64(), interval.length.as_s_f64()), kind.name());
-            let is_all = *kind == Kind::All;
-            row.counts(is_all.then_some(&interval.counts));
-            let of = |by: &std::collections::BTreeMap<Kind, Histogram<u64>>| {
-                by.get(kind).cloned().unwrap_or_default()
-            };
-            let (response, service, lag) = (of(response), of(service), of(lag));
-            let unanswered = unanswered.get(kind).copied().unwrap_or(0);
-            // Only the reply shows whether a get is a hit.
-            let is_known_when_sent = !matches!(kind, Kind::GetHit | Kind::GetMiss);
-            row.set("measured_sent", is_known_when_sent.then_some(lag.count()));
-            row.set("measured_answered", response.count());
-            row.set("measured_unanswered", unanswered);
-            row.times("response", &response, &RESPONSE, Some([unanswered; 2]));
-            // How many of them were sent is unknown.
-            row.times("service", &service, &OTHERS, Some([0, unanswered]));
-            row.times("lag", &lag, &OTHERS, None);
-            row.under_way(is_all.then_some(&interval.under_way));
-            row.reports(interval.reports.values().filter(|_| is_all));
-            row.host(interval.host.as_ref().filter(|_| is_all));
-            row.load(interval.is_of_agents);
-            row
-        };
-        Kind::ALL.iter().filter(is_there).map(row).collect()
+        });
+        kinds.map(|kind| Self::of_kind(interval, *kind, step)).collect()
+    }
+
+    fn of_kind(interval: &Interval, kind: Kind, step: Option<u32>) -> Self {
+        let mut row = Self(Map::new());
+        row.place(step, interval.start.as_s_f64(), interval.length.as_s_f64(), kind.name());
+        let is_all = kind == Kind::All;
+        row.counts(is_all.then_some(&interval.counts));
+        let [response, service, lag] = [&interval.response, &interval.service, &interval.lag]
+            .map(|by| by.get(&kind).cloned().unwrap_or_default());
+        let unanswered = interval.unanswered.get(&kind).copied().unwrap_or(0);
+        // Only the reply shows whether a get is a hit.
+        let is_known_when_sent = !matches!(kind, Kind::GetHit | Kind::GetMiss);
+        row.set("measured_sent", is_known_when_sent.then_some(lag.count()));
+        row.set("measured_answered", response.count());
+        row.set("measured_unanswered", unanswered);
+        row.times("response", &response, &RESPONSE, Some([unanswered; 2]));
+        // How many of them were sent is unknown.
+        row.times("service", &service, &OTHERS, Some([0, unanswered]));
+        row.times("lag", &lag, &OTHERS, None);
+        row.under_way(is_all.then_some(&interval.under_way));
+        row.reports(interval.reports.values().filter(|_| is_all));
+        row.host(interval.host.as_ref().filter(|_| is_all));
+        row.load(interval.is_of_agents);
+        row
     }
 
     /// The rows of the seconds in a record: all operations together, with two percentiles.
@@ -85,14 +84,14 @@ impl IntervalRow {
         let mut row = Self::of_second(&SecondRecord::default(), record.own.is_some());
         let figures = row.0.iter_mut().filter(|(name, _)| *name != LOAD);
         figures.for_each(|(_, value)| *value = Value::Null);
-        row.place(step, (until.as_s_f64(), 0.0), SURPLUS);
+        row.place(step, until.as_s_f64(), 0.0, SURPLUS);
         row.set("settled", operations);
         Some(row)
     }
 
     fn of_second(second: &SecondRecord, of_agents: bool) -> Self {
         let mut row = Self(Map::new());
-        row.place(None, (second.start_s, second.length_s), Kind::All.name());
+        row.place(None, second.start_s, second.length_s, Kind::All.name());
         row.counts(Some(&second.counts));
         for column in ["measured_sent", "measured_answered", "measured_unanswered"] {
             row.set(column, Value::Null);
@@ -146,12 +145,12 @@ impl IntervalRow {
 
     /// The cells, separated by commas. Only numbers and known words, so nothing needs quotes.
     fn to_csv(&self) -> String {
-        let cell = |value: &Value| match value {
+        let cells = self.0.values().map(|value| match value {
             Value::Null => String::new(),
             Value::String(word) => word.clone(),
             number => number.to_string(),
-        };
-        self.0.values().map(cell).collect::<Vec<_>>().join(",")
+        });
+        cells.collect::<Vec<_>>().join(",")
     }
 
     /// The row as a JSON object on one line.
@@ -159,7 +158,7 @@ impl IntervalRow {
         serde_json::to_string(&self.0).expect("names and numbers are always written")
     }
 
-    fn place(&mut self, step: Option<u32>, (start_s, length_s): (f64, f64), kind: &str) {
+    fn place(&mut self, step: Option<u32>, start_s: f64, length_s: f64, kind: &str) {
         self.set("step", step);
         self.set("start_s", start_s);
         self.set("length_s", length_s);
@@ -189,23 +188,22 @@ impl IntervalRow {
         above: Option<[u64; 2]>,
     ) {
         let moments: &Moments = times.moments();
-        let some = |value: u64| (moments.count > 0).then_some(value);
+        let [min, max] = [moments.min, moments.max].map(|ns| (moments.count > 0).then_some(ns));
         let [least, most] = above.unwrap_or_default();
         let is_whole = most == 0;
         self.set(&format!("{name}_mean_ns"), moments.mean().filter(|_| is_whole));
-        self.set(&format!("{name}_min_ns"), some(moments.min));
+        self.set(&format!("{name}_min_ns"), min);
         for percentile in percentiles {
             let column = format!("{name}_{}_ns", percentile.to_string().replace('.', ""));
-            let at = |above| quantile(times, above, percentile.fraction()).known();
-            let value = at(least);
-            self.set(&column, value.filter(|_| least == most || value == at(most)));
+            let [value, of_most] =
+                [least, most].map(|above| quantile(times, above, percentile.fraction()).known());
+            self.set(&column, value.filter(|_| value == of_most));
         }
-        self.set(&format!("{name}_max_ns"), some(moments.max).filter(|_| is_whole));
+        self.set(&format!("{name}_max_ns"), max.filter(|_| is_whole));
         if above.is_some() {
             let mean = mean_at_least(moments, most, 0).filter(|_| !is_whole);
             self.set(&format!("{name}_mean_at_least_ns"), mean);
-            let max = some(moments.max).filter(|_| !is_whole);
-            self.set(&format!("{name}_max_at_least_ns"), max);
+            self.set(&format!("{name}_max_at_least_ns"), max.filter(|_| !is_whole));
         }
     }
 

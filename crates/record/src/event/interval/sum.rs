@@ -2,7 +2,7 @@
 //! other in one process. Counts and times are exact sums.
 
 use super::Interval;
-use crate::record::{ServerReport, UnderWay, WorkerSecond, add_counts};
+use crate::record::{ServerReport, UnderWay, add_counts, plus};
 use memtide_metrics::Histogram;
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
@@ -37,17 +37,12 @@ impl Interval {
     /// Adds the second that follows in the same process, whose end is now the end of both.
     pub fn then(&mut self, next: &Self) {
         self.absorb(next, |_, at_end| at_end);
-        // How busy a worker was is known only if it is known of both.
         let (before, after) = (self.length.as_s_f64(), next.length.as_s_f64());
-        let mean = |was: Option<f64>, is: Option<f64>| {
-            Some((was? * before + is? * after) / (before + after)).filter(|mean| mean.is_finite())
-        };
-        let both = |(at, is): (usize, &WorkerSecond)| {
+        let workers = next.workers.iter().enumerate().map(|(at, is)| {
             let was = self.workers.get(at).copied().unwrap_or_default();
-            WorkerSecond { busy: mean(was.busy, is.busy), kept: mean(was.kept, is.kept), ..*is }
-        };
-        let workers = next.workers.iter().enumerate();
-        self.workers = workers.map(both).collect();
+            was.then(before, is, after)
+        });
+        self.workers = workers.collect();
         let hosts = self.host.as_ref().zip(next.host.as_ref());
         self.host = hosts.map(|(host, next)| host.then(before, next, after));
         self.length = next.end().saturating_sub(self.start);
@@ -80,11 +75,6 @@ fn absorb_kinds(sums: &mut BTreeMap<Kind, Histogram<u64>>, parts: &BTreeMap<Kind
     for (kind, part) in parts {
         sums.entry(*kind).or_default().absorb(part);
     }
-}
-
-/// The sum of two values; none unless both are known.
-fn plus(a: Option<u64>, b: Option<u64>) -> Option<u64> {
-    Some(a?.saturating_add(b?))
 }
 
 /// Sum of what two processes have in flight and in their backlogs.

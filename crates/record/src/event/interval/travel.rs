@@ -98,11 +98,11 @@ pub(super) mod times {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Kinds, D::Error> {
         let each = BTreeMap::<Kind, Values>::deserialize(from)?.into_iter();
-        let read = |(kind, values): (Kind, Values)| {
+        let kinds = each.map(|(kind, values)| {
             let times = values.read().map(|times| (kind, times));
             times.ok_or_else(|| format!("{kind} does not hold what its figures say"))
-        };
-        each.map(read).collect::<Result<_, _>>().map_err(de::Error::custom)
+        });
+        kinds.collect::<Result<_, _>>().map_err(de::Error::custom)
     }
 
     #[derive(Serialize, Deserialize)]

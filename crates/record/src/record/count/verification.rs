@@ -34,14 +34,14 @@ macro_rules! of_verification {
 
         impl From<&Counters> for VerificationCounts {
             fn from(counters: &Counters) -> Self {
-                let of = |class: VerifyClass| counters.wrong[class as usize];
                 let of_values = VerifyClass::ALL.into_iter().filter(|class| class.is_of_value());
+                let of_values = of_values.map(|class| counters.wrong[class as usize]);
                 Self {
                     checked: counters.verified,
-                    ok: counters.verified - of_values.map(of).sum::<u64>(),
-                    $($count: of(VerifyClass::$class),)*
+                    ok: counters.verified - of_values.sum::<u64>(),
+                    $($count: counters.wrong[VerifyClass::$class as usize],)*
                     verify_misses: counters.verify_misses,
-                    $($told: of(VerifyClass::$other),)*
+                    $($told: counters.wrong[VerifyClass::$other as usize],)*
                 }
             }
         }

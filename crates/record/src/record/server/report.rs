@@ -71,30 +71,23 @@ impl ServerReport {
     pub fn between(first: &Figures, last: &Figures, length: Span) -> Self {
         let is_restarted = is_restarted(first, last);
         let is_reset = !is_restarted && GROWING.iter().any(|name| went_back(first, last, name));
-        let delta = |name: &str| {
-            let now = whole(last, name)?;
-            // A counter that fell has begun again from zero.
-            let then = whole(first, name).filter(|then| !is_restarted && *then <= now);
-            Some(now - then.unwrap_or(0))
-        };
-        let cpu = |name: &str| {
-            let now = microseconds(last, name)?;
-            let then = microseconds(first, name).filter(|then| !is_restarted && *then <= now);
-            Some(now - then.unwrap_or(0))
-        };
-        let each = OPERATIONS.iter().filter_map(|name| delta(name));
+        // What was counted before a restart is not included.
+        let first = Some(first).filter(|_| !is_restarted);
+        let count = |name| grown(first, last, name, whole);
+        let cpu_us = |name| grown(first, last, name, microseconds);
+        let each = OPERATIONS.iter().filter_map(|name| count(name));
         Self {
             answers: 1,
             unanswered: 0,
             length_ns: length.ns(),
             operations: each.reduce(u64::saturating_add),
-            gets: delta("cmd_get"),
-            hits: delta("get_hits"),
-            misses: delta("get_misses"),
-            sets: delta("cmd_set"),
-            evictions: delta("evictions"),
-            cpu_user_us: cpu("rusage_user"),
-            cpu_system_us: cpu("rusage_system"),
+            gets: count("cmd_get"),
+            hits: count("get_hits"),
+            misses: count("get_misses"),
+            sets: count("cmd_set"),
+            evictions: count("evictions"),
+            cpu_user_us: cpu_us("rusage_user"),
+            cpu_system_us: cpu_us("rusage_system"),
             items: whole(last, "curr_items"),
             item_bytes: whole(last, "bytes"),
             connections: whole(last, "curr_connections"),
@@ -110,25 +103,23 @@ impl ServerReport {
 
     /// Joins this report and that of the `next` stretch.
     pub fn then(&self, next: &Self) -> Self {
-        let sum = |a: u64, b: u64| a.saturating_add(b);
-        let known = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).reduce(sum);
         Self {
-            answers: sum(self.answers, next.answers),
-            unanswered: sum(self.unanswered, next.unanswered),
-            length_ns: sum(self.length_ns, next.length_ns),
-            operations: known(self.operations, next.operations),
-            gets: known(self.gets, next.gets),
-            hits: known(self.hits, next.hits),
-            misses: known(self.misses, next.misses),
-            sets: known(self.sets, next.sets),
-            evictions: known(self.evictions, next.evictions),
-            cpu_user_us: known(self.cpu_user_us, next.cpu_user_us),
-            cpu_system_us: known(self.cpu_system_us, next.cpu_system_us),
+            answers: self.answers.saturating_add(next.answers),
+            unanswered: self.unanswered.saturating_add(next.unanswered),
+            length_ns: self.length_ns.saturating_add(next.length_ns),
+            operations: sum(self.operations, next.operations),
+            gets: sum(self.gets, next.gets),
+            hits: sum(self.hits, next.hits),
+            misses: sum(self.misses, next.misses),
+            sets: sum(self.sets, next.sets),
+            evictions: sum(self.evictions, next.evictions),
+            cpu_user_us: sum(self.cpu_user_us, next.cpu_user_us),
+            cpu_system_us: sum(self.cpu_system_us, next.cpu_system_us),
             items: next.items.or(self.items),
             item_bytes: next.item_bytes.or(self.item_bytes),
             connections: next.connections.or(self.connections),
-            restarts: sum(self.restarts, next.restarts),
-            resets: sum(self.resets, next.resets),
+            restarts: self.restarts.saturating_add(next.restarts),
+            resets: self.resets.saturating_add(next.resets),
         }
     }
 
@@ -166,10 +157,28 @@ impl ServerReport {
     }
 }
 
+/// The sum of what is known.
+fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    a.into_iter().chain(b).reduce(u64::saturating_add)
+}
+
 /// True if `last` comes from another process than `first`.
 fn is_restarted(first: &Figures, last: &Figures) -> bool {
     let pids = first.get("pid").zip(last.get("pid"));
     pids.is_some_and(|(first, last)| first != last) || went_back(first, last, "uptime")
+}
+
+/// Growth of a figure, as `read`, since the `first` reply.
+fn grown(
+    first: Option<&Figures>,
+    last: &Figures,
+    name: &str,
+    read: fn(&Figures, &str) -> Option<u64>,
+) -> Option<u64> {
+    let now = read(last, name)?;
+    // A counter that fell has begun again from zero.
+    let then = first.and_then(|first| read(first, name)).filter(|then| *then <= now);
+    Some(now - then.unwrap_or(0))
 }
 
 fn went_back(first: &Figures, last: &Figures, name: &str) -> bool {

@@ -31,7 +31,7 @@ fn the_buckets_of_a_line_are_those_of_the_histogram() {
         (0..9).for_each(|n| times.record((129 + n * 31) << shift >> 7));
     }
     let moments = *times.moments();
-    let line = line("all", (0.0, 1.0), &times);
+    let line = line("all", 0.0, 1.0, &times);
     let text = line.trim_end().rsplit(',').next().unwrap();
     let back = Histogram::from_text(text, moments).unwrap();
     assert_eq!(back, times);
