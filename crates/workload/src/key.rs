@@ -188,8 +188,8 @@ impl KeySpace {
         if whole > KEY_BYTES_MAX {
             return Err(KeyError::TooLarge { asked: whole as u64 });
         }
-        let possible = |bytes: u64| (bytes as usize).clamp(whole, KEY_BYTES_MAX);
-        let constant = size.constant().map(possible);
+        let constant = size.constant();
+        let constant = constant.map(|bytes| (bytes as usize).clamp(whole, KEY_BYTES_MAX));
         let is_short = form == KeyForm::Base32 && prefix.is_empty() && width <= BLOCK;
         let short_max = if is_short { width + FILLER } else { 0 };
         let prefix = prefix.into_bytes().into();

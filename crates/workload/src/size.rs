@@ -122,9 +122,13 @@ impl SizeLaw {
 
     fn of(law: Law, word: String) -> Self {
         let (least, most) = bounds_of(&law);
-        let whole = |bound: f64| (bound + 0.5) as u64;
         Self { law, least: whole(least), most: most.map(whole), ascends: false, word }
     }
+}
+
+/// The nearest whole size.
+fn whole(bound: f64) -> u64 {
+    (bound + 0.5) as u64
 }
 
 /// The range of a law's draws; the upper end may be open.
@@ -218,7 +222,6 @@ fn uniform_real(word: &str, least: f64, most: f64) -> Result<SizeLaw, WordError>
         return Err(GRAMMAR.wrong(word, reason));
     }
     let canonical = format!("uniform-real:{least},{most}");
-    let whole = |bound: f64| (bound + 0.5) as u64;
     let law = Law::Uniform(least, most);
     let (least, most) = (whole(least), Some(whole(most)));
     Ok(SizeLaw { law, least, most, ascends: false, word: canonical })
@@ -243,8 +246,7 @@ fn table(word: &str, rows: &str) -> Result<SizeLaw, WordError> {
             .ok_or_else(|| GRAMMAR.wrong(word, format!("'{row}' is not SIZE=WEIGHT")))?;
         let bytes = size(word, bytes.trim())?;
         let range = "a weight above 0 and up to 1e12";
-        let allowed = |value: f64| value > 0.0 && value <= 1e12;
-        let weight = GRAMMAR.number(word, weight.trim(), range, allowed)?;
+        let weight = GRAMMAR.number(word, weight.trim(), range, |v| v > 0.0 && v <= 1e12)?;
         weighted.push((bytes, weight));
     }
     weighted.sort_by_key(|&(bytes, _)| bytes);
