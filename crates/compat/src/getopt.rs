@@ -39,6 +39,13 @@ pub struct Entry {
     pub yields: bool,
 }
 
+impl Entry {
+    /// True if an abbreviation of both names is not ambiguous.
+    fn means_as(&self, other: &Self) -> bool {
+        (self.argument, self.value) == (other.argument, other.value)
+    }
+}
+
 /// An option that was found, and its argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found<'a> {
@@ -134,10 +141,8 @@ impl<'a> Words<'a> {
     fn letter(&mut self) -> Result<Found<'a>, OptionError> {
         let letter = self.cluster.chars().next().expect("a cluster holds a letter");
         self.cluster = &self.cluster[letter.len_utf8()..];
-        let named = |entry: &Entry| entry.short == Some(letter);
-        let Some(index) = self.entries.iter().position(named) else {
-            return Err(OptionError::Invalid(letter));
-        };
+        let index = self.entries.iter().position(|entry| entry.short == Some(letter));
+        let index = index.ok_or(OptionError::Invalid(letter))?;
         let joined = Some(self.cluster).filter(|rest| !rest.is_empty());
         let argument = match self.entries[index].argument {
             Argument::None => None,
@@ -192,21 +197,22 @@ impl<'a> Words<'a> {
 
     /// The position of the option that `name` names or abbreviates.
     fn named(&self, name: &str, rest: &str) -> Result<usize, OptionError> {
-        let long = || self.entries.iter().enumerate().filter(|(_, entry)| !entry.long.is_empty());
-        if let Some((exact, _)) = long().find(|(_, entry)| entry.long == name) {
-            return Ok(exact);
+        let long = self.entries.iter().enumerate().filter(|(_, entry)| !entry.long.is_empty());
+        let beginning = long.filter(|(_, entry)| entry.long.starts_with(name));
+        let beginning: Vec<(usize, &Entry)> = beginning.collect();
+        if let Some((exact, _)) = beginning.iter().find(|(_, entry)| entry.long == name) {
+            return Ok(*exact);
         }
         for yields in [false, true] {
-            let begins = |entry: &Entry| entry.yields == yields && entry.long.starts_with(name);
-            let found: Vec<(usize, &Entry)> = long().filter(|(_, entry)| begins(entry)).collect();
+            let found = beginning.iter().filter(|(_, entry)| entry.yields == yields);
+            let found: Vec<&(usize, &Entry)> = found.collect();
             let Some((first, entry)) = found.first() else { continue };
-            let same =
-                |other: &Entry| (other.argument, other.value) == (entry.argument, entry.value);
-            if found.iter().all(|(_, other)| same(other)) {
+            if found.iter().all(|(_, other)| other.means_as(entry)) {
                 return Ok(*first);
             }
             // glibc lists the first match, and those others that differ from it.
-            let listed = found.iter().filter(|(index, other)| index == first || !same(other));
+            let listed =
+                found.iter().filter(|(index, other)| index == first || !other.means_as(entry));
             return Err(OptionError::Ambiguous(
                 rest.to_owned(),
                 listed.map(|(_, entry)| entry.long).collect(),

@@ -1,7 +1,6 @@
 //! Chooses one of three programs called `mcperf`: by a word that the user chose, by the folder or
 //! the target of a link, or by the command line itself. Opens no link.
 
-use crate::getopt::Reading;
 use crate::{mutilate, twemperf};
 use std::cmp::Ordering;
 use std::fmt;
@@ -57,8 +56,9 @@ impl Mcperf {
     pub fn of_words(argv: &[String]) -> Self {
         let (perf, twemperf) = (mutilate::reading(argv), twemperf::reading(argv));
         // A command line that is read to its end is read farther than any word.
-        let far = |reading: &Reading| reading.unknown_at.unwrap_or(usize::MAX);
-        let is_twemperf = match far(&twemperf).cmp(&far(&perf)) {
+        let [perf_end, twemperf_end] =
+            [&perf, &twemperf].map(|reading| reading.unknown_at.unwrap_or(usize::MAX));
+        let is_twemperf = match twemperf_end.cmp(&perf_end) {
             Ordering::Greater => true,
             Ordering::Less => false,
             Ordering::Equal => match twemperf.misfits.cmp(&perf.misfits) {

@@ -37,16 +37,20 @@ pub(crate) fn general(value: f64) -> String {
     let scientific = format!("{value:.5e}");
     let (mantissa, exponent) = scientific.split_once('e').expect("the format has an exponent");
     let exponent: i32 = exponent.parse().expect("the exponent of a number is a number");
-    let trimmed = |digits: &str| match digits.contains('.') {
-        true => digits.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => digits.to_owned(),
-    };
     if (-4..DIGITS).contains(&exponent) {
         let decimals = usize::try_from(DIGITS - 1 - exponent).expect("the range keeps it above 0");
-        return trimmed(&format!("{value:.decimals$}"));
+        return without_zeros(&format!("{value:.decimals$}")).to_owned();
     }
     let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{}e{sign}{:02}", trimmed(mantissa), exponent.abs())
+    format!("{}e{sign}{:02}", without_zeros(mantissa), exponent.abs())
+}
+
+/// Removes the zeros at the end of a fraction.
+fn without_zeros(digits: &str) -> &str {
+    match digits.contains('.') {
+        true => digits.trim_end_matches('0').trim_end_matches('.'),
+        false => digits,
+    }
 }
 
 /// The characters that C treats as spaces.
@@ -81,12 +85,14 @@ pub(crate) fn strtol(word: &str, base: u32) -> (i64, &str) {
     if end == 0 {
         return (0, word);
     }
-    let step = |sum: i64, digit: char| {
+    let mut value = 0_i64;
+    for digit in digits[..end].chars() {
         let digit = i64::from(digit.to_digit(base).expect("only digits were taken"));
-        let shifted = sum.saturating_mul(i64::from(base));
-        if negative { shifted.saturating_sub(digit) } else { shifted.saturating_add(digit) }
-    };
-    (digits[..end].chars().fold(0, step), &digits[end..])
+        let shifted = value.saturating_mul(i64::from(base));
+        value =
+            if negative { shifted.saturating_sub(digit) } else { shifted.saturating_add(digit) };
+    }
+    (value, &digits[end..])
 }
 
 /// Reads floating point as [`strtol`] does integers: decimal, hexadecimal, `inf`, `infinity`,
@@ -113,20 +119,20 @@ pub(crate) fn strtod(word: &str) -> (f64, &str) {
 /// The number of bytes at the front of `text` that form a decimal number with an optional fraction
 /// and exponent.
 fn decimal_length(text: &str) -> usize {
-    let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
-    let whole = digits(0);
+    let whole = digits(text);
     let mut end = whole;
     let mut count = whole;
     if text[end..].starts_with('.') {
-        count += digits(end + 1);
-        end += 1 + digits(end + 1);
+        let fraction = digits(&text[end + 1..]);
+        count += fraction;
+        end += 1 + fraction;
     }
     if count == 0 {
         return 0;
     }
     if text[end..].starts_with(['e', 'E']) {
         let signed = usize::from(text[end + 1..].starts_with(['+', '-']));
-        let exponent = digits(end + 1 + signed);
+        let exponent = digits(&text[end + 1 + signed..]);
         if exponent > 0 {
             end += 1 + signed + exponent;
         }
@@ -134,29 +140,28 @@ fn decimal_length(text: &str) -> usize {
     end
 }
 
+/// The number of decimal digits at the front of `text`.
+fn digits(text: &str) -> usize {
+    text.bytes().take_while(u8::is_ascii_digit).count()
+}
+
 /// Reads a hexadecimal number without its `0x`; `None` if no digit follows.
 fn hexadecimal(text: &str) -> Option<(f64, &str)> {
-    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_hexdigit).count();
-    let sum = |digits: &str| {
-        let values = digits.chars().filter_map(|digit| digit.to_digit(16));
-        values.fold(0.0, |sum, digit| sum * 16.0 + f64::from(digit))
-    };
-    let whole = digits(text);
-    let mut value = sum(&text[..whole]);
-    let mut rest = &text[whole..];
-    let mut count = whole;
+    let (mut value, mut rest) = hexadecimal_digits(text);
+    let mut count = text.len() - rest.len();
     if let Some(fraction) = rest.strip_prefix('.') {
-        let length = digits(fraction);
+        let (part, after) = hexadecimal_digits(fraction);
+        let length = fraction.len() - after.len();
         count += length;
-        value += sum(&fraction[..length]) / 16f64.powi(i32::try_from(length).ok()?);
-        rest = &fraction[length..];
+        value += part / 16f64.powi(i32::try_from(length).ok()?);
+        rest = after;
     }
     if count == 0 {
         return None;
     }
     if let Some(power) = rest.strip_prefix(['p', 'P']) {
         let (negative, body) = sign(power);
-        let length = body.bytes().take_while(u8::is_ascii_digit).count();
+        let length = digits(body);
         if length > 0 {
             let exponent: i32 = body[..length].parse().unwrap_or(i32::MAX);
             value *= 2f64.powi(if negative { -exponent } else { exponent });
@@ -164,6 +169,13 @@ fn hexadecimal(text: &str) -> Option<(f64, &str)> {
         }
     }
     Some((value, rest))
+}
+
+/// The value of the hexadecimal digits at the front of `text`, and what follows them.
+fn hexadecimal_digits(text: &str) -> (f64, &str) {
+    let end = text.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(text.len());
+    let values = text[..end].chars().filter_map(|digit| digit.to_digit(16));
+    (values.fold(0.0, |sum, digit| sum * 16.0 + f64::from(digit)), &text[end..])
 }
 
 #[cfg(test)]

@@ -19,21 +19,6 @@ pub struct Printed {
 
 /// A line about a run that no original prints: response times, and how far they can be believed.
 pub(crate) fn beside(record: &Record) -> String {
-    let us = |times: &Distribution, percentile| {
-        let us = |ns: u64| ns as f64 / 1e3;
-        match (times.percentile(percentile), times.percentile_at_least(percentile)) {
-            (Some(ns), _) => format!("{:.1}", us(ns)),
-            (None, Some(at_least_ns)) => format!("> {:.1}", us(at_least_ns)),
-            (None, None) => "–".to_owned(),
-        }
-    };
-    let pair = |times: Option<&Distribution>| {
-        times.map_or_else(
-            || "– / –".to_owned(),
-            |times| format!("{} / {}", us(times, Percentile::P50), us(times, Percentile::P99)),
-        )
-    };
-    let of = |kinds: &BTreeMap<Kind, Distribution>| pair(kinds.get(&Kind::All));
     let believable = match (record.believable.holds(), record.believable.reasons.first()) {
         (true, None) => "yes".to_owned(),
         (true, Some(_)) => "within the bounds given".to_owned(),
@@ -42,10 +27,27 @@ pub(crate) fn beside(record: &Record) -> String {
     };
     format!(
         "memtide: p50 / p99 in us: response {}, service {}, lag {}; believable: {believable}\n",
-        of(&record.response),
-        of(&record.service),
-        of(&record.lag)
+        p50_and_p99(&record.response),
+        p50_and_p99(&record.service),
+        p50_and_p99(&record.lag)
     )
+}
+
+/// The two percentiles of all operations.
+fn p50_and_p99(kinds: &BTreeMap<Kind, Distribution>) -> String {
+    kinds.get(&Kind::All).map_or_else(
+        || "– / –".to_owned(),
+        |times| format!("{} / {}", us(times, Percentile::P50), us(times, Percentile::P99)),
+    )
+}
+
+/// A percentile in microseconds.
+fn us(times: &Distribution, percentile: Percentile) -> String {
+    match (times.percentile(percentile), times.percentile_at_least(percentile)) {
+        (Some(ns), _) => format!("{:.1}", ns as f64 / 1e3),
+        (None, Some(at_least_ns)) => format!("> {:.1}", at_least_ns as f64 / 1e3),
+        (None, None) => "–".to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -47,10 +47,6 @@ pub(crate) fn bracketed(word: &str) -> Option<Result<Parts<'_>, String>> {
 /// has, or a number that is too long for the end of an address. The error is a clause.
 pub(crate) fn colons(word: &str) -> Option<Result<Parts<'_>, String>> {
     let (host, port) = word.rsplit_once(':').filter(|(host, _)| host.contains(':'))?;
-    let is_address = |text: &str| {
-        let (address, zone) = text.split_once('%').unwrap_or((text, ""));
-        !zone.contains(':') && address.parse::<Ipv6Addr>().is_ok()
-    };
     let is_number = port.starts_with(|first: char| first.is_ascii_digit());
     let has_port = host == "::1" || !is_address(word);
     Some(if is_number && has_port && is_address(host) {
@@ -60,6 +56,12 @@ pub(crate) fn colons(word: &str) -> Option<Result<Parts<'_>, String>> {
     } else {
         Err(format!("'{word}' is no IPv6 address"))
     })
+}
+
+/// True for an IPv6 address, with or without a zone.
+fn is_address(text: &str) -> bool {
+    let (address, zone) = text.split_once('%').unwrap_or((text, ""));
+    !zone.contains(':') && address.parse::<Ipv6Addr>().is_ok()
 }
 
 /// Checks that a word names a host. The error is a clause.

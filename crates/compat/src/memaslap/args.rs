@@ -105,9 +105,10 @@ impl Reader<'_> {
     fn configuration(&self) -> Result<(Configuration, Vec<String>), Stop> {
         let (file, text) = match &self.given.file {
             Some(file) => {
-                let text = (self.environment.read)(file);
-                let missing = || Stop::complaint(format!("Can not open file: '{file}'."), USAGE);
-                (file.clone(), text.ok_or_else(missing)?)
+                let text = (self.environment.read)(file).ok_or_else(|| {
+                    Stop::complaint(format!("Can not open file: '{file}'."), USAGE)
+                })?;
+                (file.clone(), text)
             }
             None => match self.default_file() {
                 Some(found) => found,
@@ -136,8 +137,7 @@ impl Reader<'_> {
     /// The file that is read without being named, if there is one, and its content.
     fn default_file(&self) -> Option<(String, Vec<u8>)> {
         let files = configuration::default_files(self.environment.home?);
-        let read = |file: String| (self.environment.read)(&file).map(|text| (file, text));
-        files.into_iter().find_map(read)
+        files.into_iter().find_map(|file| (self.environment.read)(&file).map(|text| (file, text)))
     }
 
     fn with_fixed_size(&self, data: Configuration) -> Configuration {
@@ -185,8 +185,7 @@ impl Reader<'_> {
         mut about_file: Vec<String>,
     ) -> Options {
         let given = self.given;
-        let has = |flag| given.has(flag);
-        let transport = match (has("udp"), has("facebook")) {
+        let transport = match (given.has("udp"), given.has("facebook")) {
             (true, _) => Transport::Udp,
             (false, true) => Transport::Split,
             (false, false) => Transport::Tcp,
@@ -213,18 +212,18 @@ impl Reader<'_> {
             target: Target {
                 servers,
                 written,
-                is_binary: has("binary"),
+                is_binary: given.has("binary"),
                 transport,
                 writers,
-                is_reconnecting: has("reconnect") || writers.is_some(),
+                is_reconnecting: given.has("reconnect") || writers.is_some(),
             },
             data,
-            is_raw_keys: has("raw-keys"),
+            is_raw_keys: given.has("raw-keys"),
             output: Output {
-                is_verbose: has("verbose"),
-                is_plain: has("plain"),
-                is_failing: has("fail-on-error"),
-                has_notes: has("notes"),
+                is_verbose: given.has("verbose"),
+                is_plain: given.has("plain"),
+                is_failing: given.has("fail-on-error"),
+                has_notes: given.has("notes"),
                 ..options.output
             },
             ..options

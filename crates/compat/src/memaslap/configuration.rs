@@ -90,36 +90,36 @@ impl Configuration {
         let found = scan(text, Reading::Meant).ok_or(ConfigurationError::Empty)?;
         let (sets, gets) = found.shares_by_type();
         let ranges = found.keys.iter().chain(&found.values);
-        let shares = ranges.map(|range| range.share).chain(found.commands.iter().map(|row| row.1));
-        let refused = |share: &f64| !share.is_finite() || *share < 0.0;
-        if let Some(share) = shares.into_iter().find(refused) {
+        let mut shares =
+            ranges.map(|range| range.share).chain(found.commands.iter().map(|row| row.1));
+        if let Some(share) = shares.find(|share| !share.is_finite() || *share < 0.0) {
             return Err(ConfigurationError::Share(share));
         }
         let differences = differences(text, &found);
         let default = Self::default();
-        let or = |ranges: Vec<Range>, default| if ranges.is_empty() { default } else { ranges };
-        let (keys, values) = (or(found.keys, default.keys), or(found.values, default.values));
+        let keys = if found.keys.is_empty() { default.keys } else { found.keys };
+        let values = if found.values.is_empty() { default.values } else { found.values };
         let misread = found.misread.iter().take(MISREAD_MAX).map(ToString::to_string).collect();
         Ok(File { data: Self { keys, values, sets, gets }, differences, misread })
     }
 
     /// Refuses lengths as memaslap does, in its order.
     pub(super) fn check(&self) -> Result<(), ConfigurationError> {
-        let any = |ranges: &[Range], refused: &dyn Fn(u64) -> bool| {
-            ranges.iter().any(|range| refused(range.least) || refused(range.most))
-        };
         let checks: [(bool, &'static str); 4] = [
             (
-                any(&self.keys, &|bytes| bytes < KEY_BYTES.0),
+                ends(&self.keys).any(|bytes| bytes < KEY_BYTES.0),
                 "key length must be greater than 16 bytes.",
             ),
             (
-                any(&self.keys, &|bytes| bytes > KEY_BYTES.1),
+                ends(&self.keys).any(|bytes| bytes > KEY_BYTES.1),
                 "key length must be less than 250 bytes.",
             ),
-            (any(&self.values, &|bytes| bytes == 0), "value length must be greater than 0 bytes."),
             (
-                any(&self.values, &|bytes| bytes > VALUE_BYTES_MAX),
+                ends(&self.values).any(|bytes| bytes == 0),
+                "value length must be greater than 0 bytes.",
+            ),
+            (
+                ends(&self.values).any(|bytes| bytes > VALUE_BYTES_MAX),
                 "key length must be less than or equal to 1M.",
             ),
         ];
@@ -134,10 +134,15 @@ impl Configuration {
     }
 }
 
+/// The shortest and the longest length of each range.
+fn ends(ranges: &[Range]) -> impl Iterator<Item = u64> {
+    ranges.iter().flat_map(|range| [range.least, range.most])
+}
+
 /// The mean length in whole bytes, weighted by the shares as written.
 pub(super) fn mean(ranges: &[Range]) -> u64 {
-    let part = |range: &Range| range.share * (range.least + range.most) as f64 / 2.0;
-    ranges.iter().map(part).sum::<f64>() as u64
+    let parts = ranges.iter().map(|range| range.share * (range.least + range.most) as f64 / 2.0);
+    parts.sum::<f64>() as u64
 }
 
 /// Notes on what memaslap would have misread in `text`, which means `found`.

@@ -3,7 +3,7 @@
 
 use super::configuration::Configuration;
 use super::options::{Length, Options, Output, Shares, Target, Transport};
-use super::rows::{ROWS, Row};
+use super::rows::ROWS;
 use super::{page, quantity};
 use crate::getopt::{Argument, Entry, Words};
 use crate::{Stop, number};
@@ -38,14 +38,14 @@ pub(super) struct Parsed {
 impl Parsed {
     /// Parses `argv`, which is without the program's name; `program` is that name, for errors.
     pub(super) fn read(program: &str, argv: &[String]) -> Result<Self, Stop> {
-        let entry = |row: &Row| Entry {
+        let entries = ROWS.iter().map(|row| Entry {
             long: row.long,
             short: row.short,
             argument: if row.takes { Argument::Required } else { Argument::None },
             value: row.short.map_or(0, u32::from),
             yields: row.added,
-        };
-        let entries: Vec<Entry> = ROWS.iter().map(entry).collect();
+        });
+        let entries: Vec<Entry> = entries.collect();
         let mut given = Self {
             options: defaults(),
             servers: None,
@@ -55,8 +55,8 @@ impl Parsed {
             flags: Vec::new(),
         };
         for found in Words::new(&entries, argv) {
-            let complain = |what: String| Stop::complaint(format!("{program}: {what}"), USAGE);
-            let found = found.map_err(|fault| complain(fault.to_string()))?;
+            let found =
+                found.map_err(|fault| Stop::complaint(format!("{program}: {fault}"), USAGE))?;
             let row = &ROWS[found.index];
             match (row.long, found.argument) {
                 ("help", _) => return Err(Stop::asked(page::help())),
@@ -64,7 +64,9 @@ impl Parsed {
                 (flag, None) => given.flags.push(flag),
                 (long, Some(word)) => given.take(long, word).map_err(|fault| match fault {
                     ValueError::Theirs(message) => Stop::complaint(message, USAGE),
-                    ValueError::Ours(why) => complain(format!("--{long} '{word}': {why}")),
+                    ValueError::Ours(why) => {
+                        Stop::complaint(format!("{program}: --{long} '{word}': {why}"), USAGE)
+                    }
                 })?,
             }
         }

@@ -5,10 +5,9 @@ use super::options::{Length, Options};
 use super::text::{Formatter, Kinds, Period, RunCounts, TimeFigures};
 use crate::Printed;
 use crate::printed::beside;
-use crate::server::Server;
 use memtide_base::Span;
 use memtide_metrics::Histogram;
-use memtide_record::{Distribution, Event, Record, TimesSoFar, WarningRecord};
+use memtide_record::{Distribution, Event, Record, TimesSoFar};
 use memtide_scenario::{Kind, Scenario};
 use std::collections::BTreeMap;
 
@@ -75,8 +74,9 @@ impl<'a> Transcript<'a> {
         }
         let mut lines = Vec::new();
         for of in &record.servers {
-            let named = |server: &&Server| server.to_string() == of.name;
-            let Some(server) = self.options.target.servers.iter().find(named) else { continue };
+            let mut servers = self.options.target.servers.iter();
+            let server = servers.find(|server| server.to_string() == of.name);
+            let Some(server) = server else { continue };
             for away in &of.outages {
                 lines.push((away.from_unix_ms, self.formatter.lost(server)));
                 if let Some(until_unix_ms) = away.until_unix_ms {
@@ -93,17 +93,15 @@ impl<'a> Transcript<'a> {
         let now = Seen::of(times);
         let before = std::mem::replace(&mut self.last, now);
         let now = &self.last;
-        let whole_s = |span: Span| span.ns() / 1_000_000_000;
-        let since = |now: &Histogram<u64>, before: &Histogram<u64>| now.since(before);
-        let period = kinds(
-            &since(&now.gets, &before.gets),
-            &since(&now.sets, &before.sets),
-            now.misses - before.misses,
-        );
+        let [elapsed_s, before_s] = [now, &before].map(|seen| seen.elapsed.ns() / 1_000_000_000);
         self.formatter.period(&Period {
-            length_s: whole_s(now.elapsed).saturating_sub(whole_s(before.elapsed)),
-            elapsed_s: whole_s(now.elapsed),
-            period,
+            length_s: elapsed_s.saturating_sub(before_s),
+            elapsed_s,
+            period: kinds(
+                &now.gets.since(&before.gets),
+                &now.sets.since(&before.sets),
+                now.misses - before.misses,
+            ),
             whole: kinds(&now.gets, &now.sets, now.misses),
         })
     }
@@ -111,14 +109,15 @@ impl<'a> Transcript<'a> {
     /// The counts of the whole run, without the fill.
     fn totals(&self, record: &Record) -> Result<RunCounts, String> {
         let missed = record.response.get(&Kind::GetMiss).map_or(0, |times| times.count);
-        let times = |kind: Kind| times(&record.service, kind);
+        let (gets, sets) = (times(&record.service, Kind::Get)?, times(&record.service, Kind::Set)?);
+        let kinds = kinds(&gets, &sets, missed);
         let (measure, cooldown) = (&record.phases.measure, &record.phases.cooldown);
         let phases = [measure, cooldown].map(|phase| &phase.totals);
         let sum = |of: fn(&memtide_record::Totals) -> u64| phases.into_iter().map(of).sum();
         let sets = [measure, cooldown].map(|phase| phase.ops.get(&Kind::Set).copied().unwrap_or(0));
         let sets = sets.into_iter().sum::<u64>();
         Ok(RunCounts {
-            kinds: kinds(&times(Kind::Get)?, &times(Kind::Set)?, missed),
+            kinds,
             gets: sum(|totals| totals.keys_asked),
             sets,
             misses: sum(|totals| totals.misses),
@@ -142,20 +141,21 @@ impl<'a> Transcript<'a> {
 
 impl Seen {
     fn of(times: &TimesSoFar) -> Self {
-        let of = |kind| times.service.get(&kind).cloned().unwrap_or_default();
+        let [gets, sets] = [Kind::Get, Kind::Set]
+            .map(|kind| times.service.get(&kind).cloned().unwrap_or_default());
         let misses = times.service.get(&Kind::GetMiss).map_or(0, Histogram::count);
-        Self { elapsed: times.elapsed, gets: of(Kind::Get), sets: of(Kind::Set), misses }
+        Self { elapsed: times.elapsed, gets, sets, misses }
     }
 }
 
 /// Further warnings about the run, one per line, with remedies where memaslap has options for them.
 fn warnings(record: &Record) -> String {
-    let line = |warning: &WarningRecord| {
+    let lines = record.warnings.iter().map(|warning| {
         let remedy =
             remedy(&warning.remedy).map_or_else(String::new, |remedy| format!("; {remedy}"));
         format!("memtide: {}{remedy}\n", warning.message)
-    };
-    record.warnings.iter().map(line).collect()
+    });
+    lines.collect()
 }
 
 /// memaslap's options for memtide's options that remedies name.

@@ -88,28 +88,28 @@ impl<'a> Reader<'a> {
     /// The checks of mutilate and its descendants, in their order.
     fn check_as_the_originals(&self) -> Result<(), Stop> {
         let given = self.given;
-        let check = |holds: bool, check: Check, message: &str| match holds {
-            true => Ok(()),
-            false => Err(self.source.fatal(check, message)),
-        };
-        check(given.int_or_default("depth") >= 1, Check::Depth, "--depth must be >= 1")?;
-        check(given.int_or_default("qps") >= 0, Check::Qps, "--qps must be >= 0")?;
-        check(
-            (0.0..=1.0).contains(&given.float_or_default("update")),
-            Check::Update,
-            "--update must be >= 0.0 and <= 1.0",
-        )?;
-        check(given.int_or_default("time") >= 1, Check::Time, "--time must be >= 1")?;
-        check(
-            (1..=512).contains(&given.int_or_default("connections")),
-            Check::Connections,
-            "--connections must be between [1,512]",
-        )?;
-        check(
-            given.has("server") || given.has("agentmode"),
-            Check::Server,
-            "--server or --agentmode must be specified.",
-        )
+        let checks = [
+            (given.int_or_default("depth") >= 1, Check::Depth, "--depth must be >= 1"),
+            (given.int_or_default("qps") >= 0, Check::Qps, "--qps must be >= 0"),
+            (
+                (0.0..=1.0).contains(&given.float_or_default("update")),
+                Check::Update,
+                "--update must be >= 0.0 and <= 1.0",
+            ),
+            (given.int_or_default("time") >= 1, Check::Time, "--time must be >= 1"),
+            (
+                (1..=512).contains(&given.int_or_default("connections")),
+                Check::Connections,
+                "--connections must be between [1,512]",
+            ),
+            (
+                given.has("server") || given.has("agentmode"),
+                Check::Server,
+                "--server or --agentmode must be specified.",
+            ),
+        ];
+        let failed = checks.into_iter().find(|(holds, ..)| !holds);
+        failed.map_or(Ok(()), |(_, check, message)| Err(self.source.fatal(check, message)))
     }
 
     /// Checks that the originals lack, and without which they crash or measure wrongly.
@@ -150,6 +150,16 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// The number given for an option that was checked not to be negative.
+    fn natural(&self, long: &str) -> Option<u32> {
+        self.given.int(long).map(not_negative)
+    }
+
+    /// The number of an option that was checked not to be negative, or its default.
+    fn natural_or_default(&self, long: &str) -> u32 {
+        not_negative(self.given.int_or_default(long))
+    }
+
     /// The end of the program for a reason that the originals do not know.
     fn further(&self, message: &str) -> Stop {
         self.source.fatal(Check::Further, message)
@@ -171,14 +181,14 @@ impl<'a> Reader<'a> {
     fn settings(&mut self) -> Settings<'a> {
         let given = self.given;
         let profile = self.profile();
-        let pairs = not_negative(given.int_or_default("threads")).saturating_mul(count(given));
-        let each = not_negative(given.int_or_default("connections"));
+        let pairs = self.natural_or_default("threads").saturating_mul(count(given));
+        let each = self.natural_or_default("connections");
         let is_mcperf = !self.face.is_mutilate();
         let keyorder = if is_mcperf { given.word_or_default("keyorder") } else { "none" };
         let own = Settings {
-            qps: not_negative(given.int_or_default("qps")),
+            qps: self.natural_or_default("qps"),
             connections_each: each,
-            records: not_negative(given.int_or_default("records")),
+            records: self.natural_or_default("records"),
             keysize: given.word_or_default("keysize"),
             keyorder,
             valuesize: given.word_or_default("valuesize"),
@@ -248,23 +258,24 @@ impl<'a> Reader<'a> {
     /// The URL of `--push_lat_influx`.
     fn influx(&self) -> Result<Option<String>, Stop> {
         let Some(word) = self.given.word("push_lat_influx") else { return Ok(None) };
-        let wrong = |why: &str| {
-            let allowed = "write host:port";
-            self.further(&format!("--push_lat_influx '{word}': {why}; {allowed}"))
-        };
-        let found = servers_at(word, INFLUX_PORT).map_err(|why| wrong(&why))?;
-        let [database] = found.as_slice() else { return Err(wrong("a database has one port")) };
-        Ok(Some(format!("influx=http://{database}/write?db={INFLUX_DATABASE}")))
+        let found = servers_at(word, INFLUX_PORT).and_then(|found| match found.as_slice() {
+            [database] => Ok(format!("influx=http://{database}/write?db={INFLUX_DATABASE}")),
+            _ => Err("a database has one port".to_owned()),
+        });
+        found.map(Some).map_err(|why| {
+            self.further(&format!("--push_lat_influx '{word}': {why}; write host:port"))
+        })
     }
 
     fn output(&self, format: Format, influx: Option<String>) -> Output {
-        let file = |long: &str| self.given.word(long).map(str::to_owned);
+        let [json, save, save_all] =
+            ["json", "save", "save_all"].map(|long| self.given.word(long).map(str::to_owned));
         Output {
             format,
             is_response: self.given.has("response"),
-            json: file("json"),
-            save: file("save"),
-            save_all: file("save_all"),
+            json,
+            save,
+            save_all,
             influx,
             is_plot_all: self.given.has("plot_all"),
             verbosity: self.verbosity(),

@@ -253,14 +253,13 @@ fn key_sizes(law: Law) -> String {
     }
 }
 
-/// A law of whole numbers. Draws of the originals below 0 become 0.
+/// A law of whole numbers. Draws of the originals below 0 become 0, as casts of such numbers do.
 fn sizes(law: Law) -> String {
-    let whole = |number: f64| number.max(0.0) as u64;
     match law.quantiles() {
         key if key == law::ETC_KEY => "etc-key".to_owned(),
         law::Law::EtcValue => "etc-value".to_owned(),
-        law::Law::Fixed(size) => format!("fixed:{}", whole(size)),
-        law::Law::Uniform(least, most) => format!("uniform:{},{}", whole(least), whole(most)),
+        law::Law::Fixed(size) => format!("fixed:{}", size as u64),
+        law::Law::Uniform(least, most) => format!("uniform:{},{}", least as u64, most as u64),
         law::Law::Normal(mean, deviation) => format!("normal:{mean},{deviation}"),
         law::Law::MutilateNormal(mean, deviation) => format!("mutilate-normal:{mean},{deviation}"),
         law::Law::Exponential(mean) => format!("exponential:{mean}"),

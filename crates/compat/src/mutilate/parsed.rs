@@ -77,8 +77,8 @@ impl Parsed {
 
     /// The option's word, or its default.
     pub(super) fn word_or_default(&self, long: &str) -> &str {
-        let default = || row(long).default.expect("only asked of options with a default");
-        self.word(long).unwrap_or_else(default)
+        let word = self.word(long).or_else(|| row(long).default);
+        word.expect("only asked of options with a default")
     }
 
     /// The option's whole number, if it is present.
@@ -131,9 +131,9 @@ struct Table {
 impl Table {
     fn new(face: Face) -> Self {
         // Every face knows both meanings of -M.
-        let known = |row: &&Row| row.is_of(face) || row.short == Some('M');
-        let rows: Vec<&Row> = ROWS.iter().filter(known).collect();
-        let entry = |row: &&Row| Entry {
+        let rows = ROWS.iter().filter(|row| row.is_of(face) || row.short == Some('M'));
+        let rows: Vec<&Row> = rows.collect();
+        let entries = rows.iter().map(|row| Entry {
             long: row.long,
             short: row.short.filter(|letter| *letter != 'M'),
             argument: match row.takes {
@@ -142,7 +142,7 @@ impl Table {
             },
             value: row.short.map_or(0, u32::from),
             yields: row.added || !row.is_of(face),
-        };
+        });
         let both = Entry {
             long: "",
             short: Some('M'),
@@ -150,7 +150,7 @@ impl Table {
             value: 0,
             yields: false,
         };
-        Self { entries: rows.iter().map(entry).chain([both]).collect(), rows }
+        Self { entries: entries.chain([both]).collect(), rows }
     }
 
     /// The row of an entry; for the letter M it depends on a number behind it.

@@ -24,17 +24,19 @@ const TIME_S_MAX: f64 = 1e9;
 /// Every end of the program before it makes load, all of it on stderr: help and version (0), and
 /// errors, followed by the page of options (1). An error wins over help and version wherever it is.
 pub fn parse(argv: &[String]) -> Result<Options, Stop> {
-    let complain = |line: String| {
-        let text = format!("mcperf: {line}\n{}", page::usage());
-        Stop { stdout: String::new(), stderr: text, code: USAGE }
-    };
-    let draft = Draft::read(argv).map_err(complain)?;
+    let draft = Draft::read(argv).map_err(complaint)?;
     if draft.has("version") || draft.has("help") {
         let page = if draft.has("help") { page::usage() } else { String::new() };
         let stderr = format!("{}{page}", page::VERSION);
         return Err(Stop { stdout: String::new(), stderr, code: 0 });
     }
-    draft.decide().map_err(complain)
+    draft.decide().map_err(complaint)
+}
+
+/// An error, followed by the page of options.
+fn complaint(line: String) -> Stop {
+    let stderr = format!("mcperf: {line}\n{}", page::usage());
+    Stop { stdout: String::new(), stderr, code: USAGE }
 }
 
 /// A measure of how well twemperf can read a command line.
@@ -172,27 +174,26 @@ impl Draft {
 
     /// Handles an option with its argument.
     fn take(&mut self, entry: &Entry, word: &str) -> Result<(), String> {
-        let number = || integer(word).ok_or_else(|| wanting(entry));
         match entry.long {
-            "verbosity" => self.verbosity = number()?,
+            "verbosity" => self.verbosity = whole(entry, word)?,
             "output" => self.log = word.to_owned(),
             "server" => self.server = word.to_owned(),
-            "port" => self.port = port(number()?)?,
+            "port" => self.port = port(whole(entry, word)?)?,
             "timeout" => {
                 self.timeout_s = real(word).ok_or("option -T requires a real number")?;
             }
-            "linger" => self.linger_s = Some(number()?),
-            "send-buffer" => self.send_buffer_bytes = number()?,
-            "recv-buffer" => self.receive_buffer_bytes = number()?,
+            "linger" => self.linger_s = Some(whole(entry, word)?),
+            "send-buffer" => self.send_buffer_bytes = whole(entry, word)?,
+            "recv-buffer" => self.receive_buffer_bytes = whole(entry, word)?,
             "method" => self.method = method(word)?,
-            "expiry" => self.expiry_s = number()?,
+            "expiry" => self.expiry_s = whole(entry, word)?,
             "prefix" if word.len() > PREFIX_BYTES_MAX => {
                 return Err(format!("key prefix cannot exceed {PREFIX_BYTES_MAX} in length"));
             }
             "prefix" => self.prefix = word.to_owned(),
             "client" => self.client = client(word)?,
-            "num-conns" => self.connections = Some(number()?),
-            "num-calls" => self.calls_each = Some(number()?),
+            "num-conns" => self.connections = Some(whole(entry, word)?),
+            "num-calls" => self.calls_each = Some(whole(entry, word)?),
             "conn-rate" => self.connection_gaps = Distribution::read(word)?,
             "call-rate" => self.call_gaps = Distribution::read(word)?,
             "sizes" => {
@@ -201,7 +202,7 @@ impl Draft {
                 let is_rate = !word.starts_with(['d', 'u', 'e', 's']);
                 self.size_rate = is_rate.then(|| word.trim_ascii().to_owned());
             }
-            "threads" => self.threads = number()?,
+            "threads" => self.threads = whole(entry, word)?,
             "time" => self.time_s = Some(real(word).ok_or_else(|| wanting(entry))?),
             _ => self.json = Some(word.to_owned()),
         }
@@ -211,11 +212,6 @@ impl Draft {
 
 /// The error for a word that getopt cannot read.
 fn misread(fault: &OptionError) -> String {
-    let named = |name: &str| {
-        let entry = OPTIONS.iter().find(|entry| entry.long == name);
-        entry.expect("getopt names only what the table has")
-    };
-    let invalid = |letter: char| format!("invalid option -- '{letter}'");
     match fault {
         // For a long option getopt remembers no letter.
         OptionError::Unrecognized(_) | OptionError::Ambiguous(..) => invalid(' '),
@@ -230,6 +226,20 @@ fn misread(fault: &OptionError) -> String {
             wanting(entry.expect("getopt names only what the table has"))
         }
     }
+}
+
+fn invalid(letter: char) -> String {
+    format!("invalid option -- '{letter}'")
+}
+
+fn named(name: &str) -> &'static Entry {
+    let entry = OPTIONS.iter().find(|entry| entry.long == name);
+    entry.expect("getopt names only what the table has")
+}
+
+/// Reads the whole number of an option.
+fn whole(entry: &Entry, word: &str) -> Result<u32, String> {
+    integer(word).ok_or_else(|| wanting(entry))
 }
 
 /// The error of an option whose argument is missing or invalid.

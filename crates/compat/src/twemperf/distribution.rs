@@ -35,10 +35,6 @@ impl Distribution {
                 false => Ok(None),
             };
         };
-        let above_0 = |word: &str, what: &str| {
-            let value = real(word).filter(|&value| value > 0.0);
-            value.ok_or_else(|| format!("invalid {what} value '{word}'"))
-        };
         if word.starts_with('u') {
             let (least, most) = rest
                 .split_once(',')
@@ -79,6 +75,12 @@ impl Distribution {
             Self::Uniform(least, most) => 0.5 * (least + most),
         }
     }
+}
+
+/// Reads a number above 0; `what` names it in the error.
+fn above_0(word: &str, what: &str) -> Result<f64, String> {
+    let value = real(word).filter(|&value| value > 0.0);
+    value.ok_or_else(|| format!("invalid {what} value '{word}'"))
 }
 
 /// Reads a whole word as C's strtod does: a finite number that is not negative.

@@ -62,19 +62,18 @@ fn short(text: &str) -> String {
 impl Found {
     /// The shares of sets and gets by their types: 0 and 1.
     pub(super) fn shares_by_type(&self) -> (f64, f64) {
-        let of = |wanted: i64| {
+        let shares = [SET, GET].map(|wanted| {
             let rows = self.commands.iter().filter(|(kind, _)| *kind == wanted);
-            rows.map(|(_, share)| share).sum::<f64>()
-        };
-        // The sum of no numbers is -0.0, which would be printed as such.
-        (of(SET) + 0.0, of(GET) + 0.0)
+            // The sum of no numbers is -0.0, which would be printed as such.
+            rows.map(|(_, share)| share).sum::<f64>() + 0.0
+        });
+        shares.into()
     }
 
     /// The shares of sets and gets as memaslap reads them: those of the first line and of the
     /// second.
     pub(super) fn shares_by_order(&self) -> (f64, f64) {
-        let at = |place: usize| self.commands.get(place).map_or(0.0, |(_, share)| *share);
-        (at(0), at(1))
+        [0, 1].map(|place| self.commands.get(place).map_or(0.0, |(_, share)| *share)).into()
     }
 }
 
@@ -144,8 +143,8 @@ fn range<'a>(line: &'a str, ranges: &mut Vec<Range>) -> Option<&'a str> {
     let (second, rest) = integer(rest)?;
     let (share, rest) = decimal(rest)?;
     // C converts a negative number to a huge one.
-    let bytes = |length: i64| u64::try_from(length).unwrap_or(u64::MAX >> 1);
-    let (first, second) = (bytes(first), bytes(second));
+    let [first, second] =
+        [first, second].map(|length| u64::try_from(length).unwrap_or(u64::MAX >> 1));
     ranges.push(Range { least: first.min(second), most: first.max(second), share });
     Some(rest)
 }

@@ -54,8 +54,7 @@ fn table(dealt: &[(u64, Range)]) -> String {
         }
     }
     // Digits beyond a millionth of an object would only lengthen the word.
-    let rounded = |weight: &f64| (weight * 1e6).round() / 1e6;
-    let row = |(length, weight): (&u64, &f64)| format!("{length}={}", rounded(weight));
-    let rows: Vec<String> = weights.iter().map(row).collect();
+    let weights = weights.iter().map(|(length, weight)| (length, (weight * 1e6).round() / 1e6));
+    let rows: Vec<String> = weights.map(|(length, weight)| format!("{length}={weight}")).collect();
     format!("table:{}", rows.join(","))
 }

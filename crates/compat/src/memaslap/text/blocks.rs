@@ -46,10 +46,11 @@ fn row(name: &str, length_s: u64, figures: &TimeFigures, object_bytes: u64) -> S
 /// The three blocks at the end.
 pub(super) fn last(kinds: &Kinds) -> String {
     let named = [("Get", &kinds.gets), ("Set", &kinds.sets), ("Total", &kinds.total)];
-    named.into_iter().filter(|(_, figures)| figures.count > 0).map(list).collect()
+    let named = named.into_iter().filter(|(_, figures)| figures.count > 0);
+    named.map(|(name, figures)| list(name, figures)).collect()
 }
 
-fn list((name, figures): (&str, &TimeFigures)) -> String {
+fn list(name: &str, figures: &TimeFigures) -> String {
     let mut text = format!("{name} Statistics ({} events)\n", figures.count);
     text += &format!("   Min:  {:8}\n", figures.min_us);
     text += &format!("   Max:  {:8}\n", figures.max_us);
@@ -67,10 +68,9 @@ fn list((name, figures): (&str, &TimeFigures)) -> String {
 fn distribution(counts: &[u64]) -> String {
     let last = counts.iter().rposition(|count| *count > 0).unwrap_or(0);
     let mut groups = (0..(last + 1).saturating_sub(BUCKETS)).step_by(BUCKETS);
-    let has_content = |from: &usize| counts[*from..].iter().take(BUCKETS).any(|count| *count > 0);
-    let first = groups.find(has_content).unwrap_or(0);
+    let first = groups.find(|from| counts[*from..].iter().take(BUCKETS).any(|count| *count > 0));
     let mut text = String::new();
-    for (place, count) in counts.iter().enumerate().take(last + 1).skip(first) {
+    for (place, count) in counts.iter().enumerate().take(last + 1).skip(first.unwrap_or(0)) {
         if place % BUCKETS == 0 {
             write!(text, "\n      {place:2}:").expect("writing to a string succeeds");
         }

@@ -22,9 +22,8 @@ impl Reader<'_> {
 
     /// The options of `-A`.
     pub(super) fn agent_options(&self) -> Result<AgentOptions, Stop> {
-        let number = |long: &str| not_negative(self.given.int_or_default(long));
-        let (threads, weight) = (number("threads"), number("lambda_mul"));
-        let shares = threads.saturating_mul(weight);
+        let threads = self.natural_or_default("threads");
+        let shares = threads.saturating_mul(self.natural_or_default("lambda_mul"));
         if !(1..=SHARES_MAX).contains(&shares) {
             return Err(self.further(&format!(
                 "--threads (-T) times --lambda_mul (-l) must be between [1,{SHARES_MAX}] for an \
@@ -66,14 +65,14 @@ impl Reader<'_> {
     }
 
     fn own(&self, settings: &Settings<'_>) -> OwnLoad {
-        let number = |long: &str| self.given.int(long).map(not_negative);
-        let or_default = |long: &str| not_negative(self.given.int_or_default(long));
+        let connections_each = self.natural("measure_connections");
+        let depth = self.natural("measure_depth");
         OwnLoad {
-            threads: or_default("threads"),
-            connections_each: number("measure_connections").unwrap_or(settings.connections_each),
-            depth: number("measure_depth").unwrap_or_else(|| or_default("depth")),
-            rate_ops: number("measure_qps"),
-            weight: or_default("lambda_mul"),
+            threads: self.natural_or_default("threads"),
+            connections_each: connections_each.unwrap_or(settings.connections_each),
+            depth: depth.unwrap_or_else(|| self.natural_or_default("depth")),
+            rate_ops: self.natural("measure_qps"),
+            weight: self.natural_or_default("lambda_mul"),
         }
     }
 
@@ -99,11 +98,10 @@ impl Reader<'_> {
         let mut addresses = Vec::new();
         let mut known = BTreeSet::new();
         for word in self.given.all("agent") {
-            let wrong = |why: &str| {
+            let named = agent(word, default).map_err(|why| {
                 let allowed = "write host, host:port or [IPv6]:port";
                 self.further(&format!("--agent (-a) '{word}': {why}; {allowed}"))
-            };
-            let named = agent(word, default).map_err(|why| wrong(&why))?;
+            })?;
             if !known.insert(named.clone()) {
                 return Err(self.further(&format!(
                     "--agent (-a) '{word}' is named twice: an agent makes one share of the load \

@@ -1,24 +1,32 @@
 //! The requests: keys, values, shares of kinds, and the connections that carry them.
 
-use super::{Reader, Settings, count, not_negative};
+use super::{Reader, Settings, count};
 use crate::Stop;
 use crate::mutilate::numbers::{Connections, Law, LawFault, misread};
 use crate::mutilate::options::{Keys, Load, Multiget};
 use crate::number::leading_decimal;
 
-/// The defaults of mcperf's key cache: keys that a connection draws beforehand, passes through
-/// them, and the percentage redrawn. They apply unless `--keycache_capacity` is set.
-const CACHE: (u32, u32, u32) = (10_000, 100, 1);
+/// mcperf's key cache.
+struct Cache {
+    /// Keys that a connection draws beforehand.
+    capacity: u32,
+    /// Passes through them.
+    rounds: u32,
+    /// The percentage redrawn then.
+    percent: u32,
+}
+
+/// The defaults of the key cache. They apply unless `--keycache_capacity` is set.
+const CACHE: Cache = Cache { capacity: 10_000, rounds: 100, percent: 1 };
 /// The cache under a profile: mcperf takes 10 000 for all three, and would divide by zero at the
 /// first renewal; 100 % redraws all keys.
-const PROFILE_CACHE: (u32, u32, u32) = (10_000, 10_000, 100);
+const PROFILE_CACHE: Cache = Cache { capacity: 10_000, rounds: 10_000, percent: 100 };
 
 impl Reader<'_> {
     pub(super) fn connections(&mut self, settings: &Settings<'_>, servers: usize) -> Connections {
         let given = self.given;
         // With agents it applies to the master's own load only.
-        let measured = given.int("measure_connections").filter(|_| !self.has_agents());
-        let measured = measured.map(not_negative);
+        let measured = self.natural("measure_connections").filter(|_| !self.has_agents());
         if measured.is_some() && settings.qps > 0 {
             self.note(
                 "--measure_connections (-C): the total rate is still --qps, spread over these \
@@ -27,7 +35,7 @@ impl Reader<'_> {
         }
         Connections {
             servers: u32::try_from(servers).unwrap_or(u32::MAX),
-            threads: not_negative(given.int_or_default("threads")),
+            threads: self.natural_or_default("threads"),
             each: measured.unwrap_or(settings.connections_each),
             is_roundrobin: given.has("roundrobin"),
         }
@@ -36,11 +44,11 @@ impl Reader<'_> {
     pub(super) fn load(&mut self, settings: &Settings<'_>) -> Result<Load, Stop> {
         let given = self.given;
         let records_each = (settings.records / count(given).max(1)).max(1);
-        let law = |word: &str| self.size_law(word)?.ok_or_else(|| self.no_law(word));
-        let (key_bytes, value_bytes) = (law(settings.keysize)?, law(settings.valuesize)?);
+        let (key_word, value_word) = (settings.keysize, settings.valuesize);
+        let key_bytes = self.size_law(key_word)?.ok_or_else(|| self.no_law(key_word))?;
+        let value_bytes = self.size_law(value_word)?.ok_or_else(|| self.no_law(value_word))?;
         let keys = self.keys(settings, records_each)?;
         self.note_what_is_no_number(settings);
-        let seed = given.int("seed").map(not_negative);
         Ok(Load {
             records_each,
             key_bytes,
@@ -49,7 +57,7 @@ impl Reader<'_> {
             set_probability: given.float_or_default("update"),
             multiget: self.multiget(),
             is_filled: !given.has("noload"),
-            seed,
+            seed: self.natural("seed"),
         })
     }
 
@@ -94,11 +102,11 @@ impl Reader<'_> {
             return Ok(Keys::Random);
         }
         let law = self.size_law(settings.keyorder)?;
-        let (asked, rounds, percent) = match settings.profile {
+        let Cache { capacity, rounds, percent } = match settings.profile {
             Some(_) => PROFILE_CACHE,
             None => self.cache(),
         };
-        let capacity = asked.min(records_each);
+        let capacity = capacity.min(records_each);
         let renewed = u64::from(capacity) * u64::from(percent.min(100)) / 100;
         let renewed = u32::try_from(renewed).expect("at most the capacity").max(1);
         if law.is_none() && capacity < records_each {
@@ -117,13 +125,13 @@ impl Reader<'_> {
         Ok(Keys::Cached { law, capacity, rounds, stride_max: capacity / renewed })
     }
 
-    /// Keys drawn beforehand, passes, and percentage redrawn. The latter two count only with the
-    /// first, and are then 0 if absent.
-    fn cache(&mut self) -> (u32, u32, u32) {
-        let number = |long: &str| self.given.int(long).map(not_negative);
-        let (rounds, percent) = (number("keycache_reuse"), number("keycache_regen"));
-        if let Some(capacity) = number("keycache_capacity") {
-            return (capacity, rounds.unwrap_or(0), percent.unwrap_or(0));
+    /// The cache that the options ask for. Passes and percentage count only with a capacity, and
+    /// are then 0 if absent.
+    fn cache(&mut self) -> Cache {
+        let (rounds, percent) = (self.natural("keycache_reuse"), self.natural("keycache_regen"));
+        if let Some(capacity) = self.natural("keycache_capacity") {
+            let (rounds, percent) = (rounds.unwrap_or(0), percent.unwrap_or(0));
+            return Cache { capacity, rounds, percent };
         }
         if rounds.is_some() || percent.is_some() {
             self.note(
@@ -146,7 +154,7 @@ impl Reader<'_> {
                  every get is a multiget; write 0.5 for half of them."
             ));
         }
-        let keys = not_negative(given.int_or_default("getq_size"));
+        let keys = self.natural_or_default("getq_size");
         (probability > 0.0).then(|| Multiget { probability: probability.min(1.0), keys })
     }
 }

@@ -2,7 +2,7 @@
 //! by stronger ones get a note.
 
 use super::fatal::Check;
-use super::{Reader, Settings, not_negative};
+use super::{Reader, Settings};
 use crate::Stop;
 use crate::mutilate::numbers::{
     Dynamic, INTERVALS_MAX, RATE_MAX, Scan, Search, Searched, Sinusoid, Waveform,
@@ -40,14 +40,14 @@ impl Reader<'_> {
     }
 
     fn search(&self, word: &str) -> Result<Search, Stop> {
-        let wrong = || self.source.fatal(Check::Search, "Invalid --search argument");
         let sets = self.given.float_or_default("update");
-        Search::read(word, self.face.is_mutilate(), sets).ok_or_else(wrong)
+        let search = Search::read(word, self.face.is_mutilate(), sets);
+        search.ok_or_else(|| self.source.fatal(Check::Search, "Invalid --search argument"))
     }
 
     fn scan(&self, word: &str) -> Result<Scan, Stop> {
-        let wrong = || self.source.fatal(Check::Scan, "Invalid --scan argument");
-        Scan::read(word).ok_or_else(wrong)
+        let scan = Scan::read(word);
+        scan.ok_or_else(|| self.source.fatal(Check::Scan, "Invalid --scan argument"))
     }
 
     fn dynamic(&self) -> Result<Option<Dynamic>, Stop> {
@@ -76,12 +76,12 @@ impl Reader<'_> {
 
     fn waveform(&self) -> Result<Waveform, Stop> {
         let given = self.given;
-        let rate = |number: i32| u32::try_from(number).ok().filter(|rate| *rate <= RATE_MAX);
         if given.has("qps_target") {
             let targets: Option<Vec<u32>> =
                 given.ints("qps_target").into_iter().map(rate).collect();
-            let wrong = || format!("--qps_target must be between 0 and {RATE_MAX}");
-            return targets.map(Waveform::Supplied).ok_or_else(|| self.further(&wrong()));
+            return targets.map(Waveform::Supplied).ok_or_else(|| {
+                self.further(&format!("--qps_target must be between 0 and {RATE_MAX}"))
+            });
         }
         let bounds =
             rate(given.int_or_default("qps_min")).zip(rate(given.int_or_default("qps_max")));
@@ -109,18 +109,19 @@ impl Reader<'_> {
         if has_rate && !gaps.has_rate() {
             return Err(self.source.law_without_rate());
         }
-        let seconds = |long: &str| Span::from_s(u64::from(given.int(long).map_or(0, not_negative)));
+        let [warmup, wait] =
+            ["warmup", "wait"].map(|long| Span::from_s(u64::from(self.natural(long).unwrap_or(0))));
         Ok(Paced {
             rate_ops: settings.qps,
             sinusoid: self.sinusoid(settings.qps, mode)?,
             gaps,
             gaps_word: settings.iadist.to_owned(),
-            depth: not_negative(given.int_or_default("depth")),
+            depth: self.natural_or_default("depth"),
             skip: given.has("skip").then_some(SKIP),
             answer_gap: given.has("moderate").then_some(ANSWER_GAP),
             time: self.time(),
-            warmup: seconds("warmup"),
-            wait: seconds("wait"),
+            warmup,
+            wait,
             is_blocking: given.has("blocking"),
             is_pinned: given.has("affinity"),
         })
@@ -130,14 +131,14 @@ impl Reader<'_> {
     fn time(&self) -> Span {
         let given = self.given;
         if self.face != Face::McperfDynamic || !given.has("qps_target") {
-            return Span::from_s(u64::from(not_negative(given.int_or_default("time"))));
+            return Span::from_s(u64::from(self.natural_or_default("time")));
         }
         Span::from_s_f64(given.count("qps_target") as f64 * given.float_or_default("qps_interval"))
     }
 
     fn sinusoid(&self, qps: u32, mode: &Mode) -> Result<Option<Sinusoid>, Stop> {
         let given = self.given;
-        let Some(period_ms) = given.int("sin").map(not_negative) else { return Ok(None) };
+        let Some(period_ms) = self.natural("sin") else { return Ok(None) };
         let part = given.float_or_default("sin_amplitude");
         if !(0.0..=1.0).contains(&part) {
             return Err(self.further("--sin_amplitude must be >= 0.0 and <= 1.0"));
@@ -248,4 +249,9 @@ impl Reader<'_> {
             );
         }
     }
+}
+
+/// A total rate that can be requested.
+fn rate(number: i32) -> Option<u32> {
+    u32::try_from(number).ok().filter(|rate| *rate <= RATE_MAX)
 }

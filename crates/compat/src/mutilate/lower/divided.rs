@@ -103,12 +103,12 @@ impl OwnRate {
     fn of_intervals(self, targets: &[f64], part: fn(Self, f64) -> f64) -> Vec<f64> {
         let own = if let Self::Fixed(Some(own)) = self { own } else { 0.0 };
         let last = targets.iter().position(|target| *target <= own);
-        let rate = |(at, &target): (usize, &f64)| match last {
+        let rates = targets.iter().enumerate().map(|(at, &target)| match last {
             Some(last) if at == last => UNBOUNDED_OPS,
             Some(last) if at > last => 0.0,
             _ => part(self, target),
-        };
-        targets.iter().enumerate().map(rate).collect()
+        });
+        rates.collect()
     }
 
     /// The master's part of `rate`.

@@ -12,11 +12,12 @@ const SIZES: &str = "a distribution of sizes from 0 to 1073741824, with a scale 
 /// own sentence.
 pub(super) fn sentence(options: &Options, field: &str, message: &str) -> String {
     let (load, paced, all) = (&options.load, &options.paced, &options.connections);
-    let whole_s = |span: memtide_base::Span| (span.ns() / 1_000_000_000).to_string();
+    let [time_s, warmup_s] =
+        [paced.time, paced.warmup].map(|span| (span.ns() / 1_000_000_000).to_string());
     let (option, value, allowed) = match field {
         "server" => ("--server (-s)", all.servers.to_string(), "at most 1024 servers are allowed"),
-        "duration" => ("--time (-t)", whole_s(paced.time), "at most 31622400 s are allowed"),
-        "warmup" => ("--warmup (-w)", whole_s(paced.warmup), "at most 31622400 s are allowed"),
+        "duration" => ("--time (-t)", time_s, "at most 31622400 s are allowed"),
+        "warmup" => ("--warmup (-w)", warmup_s, "at most 31622400 s are allowed"),
         "threads" => ("--threads (-T)", all.threads.to_string(), "1 to 1024 are allowed"),
         "connections" => (
             "--connections (-c)",

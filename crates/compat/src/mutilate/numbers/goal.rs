@@ -108,8 +108,8 @@ impl Search {
 impl Scan {
     /// Reads `min:max:step`; text behind a third colon is ignored.
     pub(in crate::mutilate) fn read(word: &str) -> Option<Self> {
-        let number = |piece: &str| piece.parse().ok().filter(|rate| *rate <= RATE_MAX);
-        let mut numbers = pieces(word).map(number);
+        let mut numbers =
+            pieces(word).map(|piece| piece.parse().ok().filter(|rate| *rate <= RATE_MAX));
         let (min, max, step) = (numbers.next()??, numbers.next()??, numbers.next()??);
         Some(Self { min, max, step })
     }

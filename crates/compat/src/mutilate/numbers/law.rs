@@ -74,13 +74,16 @@ pub(in crate::mutilate) enum LawFault {
 /// The part of a distribution's word that has text where a number must be, which the originals
 /// ignore; `None` if there is none.
 pub(in crate::mutilate) fn misread(word: &str) -> Option<&str> {
-    let is_number = |text: &str| strtod(text).1.is_empty();
     if leading_integer(word) != 0 {
         return Some(word).filter(|word| !is_number(word));
     }
     let (_, numbers) = word.split_once(':')?;
     let numbers = numbers.trim_start_matches(':').split(':').next().unwrap_or("");
     numbers.split(',').find(|piece| !piece.is_empty() && !is_number(piece))
+}
+
+fn is_number(text: &str) -> bool {
+    strtod(text).1.is_empty()
 }
 
 impl fmt::Display for Law {
@@ -125,22 +128,21 @@ impl Law {
         let mut numbers = pieces.next().unwrap_or("").split(',').filter(|piece| !piece.is_empty());
         let [a, b, c] = [(); 3].map(|()| numbers.next().map_or(0.0, leading_decimal));
         let name = word.to_ascii_lowercase();
-        let named = |part| name.contains(part);
-        Ok(Some(if named("fixed") {
+        Ok(Some(if name.contains("fixed") {
             Self::Fixed(a)
-        } else if named("normal") {
+        } else if name.contains("normal") {
             Self::Normal { mean: a, deviation: b }
-        } else if named("exponential") {
+        } else if name.contains("exponential") {
             Self::Exponential { rate: a }
-        } else if named("pareto") {
+        } else if name.contains("pareto") {
             Self::Pareto { location: a, scale: b, shape: c }
-        } else if named("gev") {
+        } else if name.contains("gev") {
             Self::Gev { location: a, scale: b, shape: c }
-        } else if named("uniform") && two_bounds && b > 0.0 {
+        } else if name.contains("uniform") && two_bounds && b > 0.0 {
             Self::Uniform { least: a, most: b }
-        } else if named("uniform") {
+        } else if name.contains("uniform") {
             Self::Uniform { least: 0.0, most: a }
-        } else if named("none") && two_bounds {
+        } else if name.contains("none") && two_bounds {
             return Ok(None);
         } else {
             return Err(LawFault::Unknown);

@@ -119,8 +119,7 @@ impl Material {
         // All loads begin at one instant, and the clock of this machine is the master's.
         let has_own = own.started_unix_ms > 0;
         let start = if has_own { own.started_unix_ms } else { agents.started_unix_ms };
-        let length = |it: &Self| it.ended_unix_ms.saturating_sub(it.started_unix_ms);
-        let length_ms = length(&own).max(length(&agents));
+        let length_ms = own.length_ms().max(agents.length_ms());
         let reads = match whose {
             Whose::Process | Whose::Master => own.reads,
             Whose::MasterAndReads => own.reads.with(&agents.reads),
@@ -216,6 +215,10 @@ impl Material {
         });
         self.segments = segments.collect::<Result<_, String>>()?;
         Ok(self)
+    }
+
+    const fn length_ms(&self) -> u64 {
+        self.ended_unix_ms.saturating_sub(self.started_unix_ms)
     }
 
     /// The number of reads and stores.

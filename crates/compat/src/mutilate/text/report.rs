@@ -188,13 +188,13 @@ impl Formatter {
         if self.format.is_mcperf() {
             push(text, format_args!("Total connections = {}\n", material.connections));
         }
-        let percent = |part: u64, whole: u64| share(part as f64, whole as f64) * 100.0;
-        let (misses, skipped) = (material.misses, material.skipped);
-        let missed = percent(misses, material.gets);
-        push(text, format_args!("Misses = {misses} ({missed:.1}%)\n"));
+        let misses = material.misses;
+        let percent = share(misses as f64, material.gets as f64) * 100.0;
+        push(text, format_args!("Misses = {misses} ({percent:.1}%)\n"));
         if self.format != Format::Mutilate2012 {
-            let share = percent(skipped, material.ops());
-            push(text, format_args!("Skipped TXs = {skipped} ({share:.1}%)\n"));
+            let skipped = material.skipped;
+            let percent = share(skipped as f64, material.ops() as f64) * 100.0;
+            push(text, format_args!("Skipped TXs = {skipped} ({percent:.1}%)\n"));
         }
         text.push('\n');
         for (name, bytes) in [("RX", material.bytes_received), ("TX", material.bytes_sent)] {

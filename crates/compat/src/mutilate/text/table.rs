@@ -53,11 +53,10 @@ impl ScaledHistogram {
         let moments = self.values.moments();
         let count = u128::from(moments.count);
         // Whole numbers are exact; only sums beyond 2^128 need floating point.
-        let exact = || {
-            let squares = moments.sum_squares.checked_mul(count)?;
-            squares.checked_sub(moments.sum.checked_mul(moments.sum)?)
-        };
-        let deviation = match exact() {
+        let squares = moments.sum_squares.checked_mul(count);
+        let square = moments.sum.checked_mul(moments.sum);
+        let spread = squares.zip(square).and_then(|(of, less)| of.checked_sub(less));
+        let deviation = match spread {
             _ if count == 0 => 0.0,
             Some(spread) => (spread as f64).sqrt() / count as f64,
             None => moments.deviation().unwrap_or(0.0),

@@ -341,9 +341,12 @@ impl Log {
     /// Logs the end of a run.
     fn ended(&self, record: &Record) -> String {
         let is_told = !self.face.is_mutilate() && self.is_debug();
-        let wait = |thread| self.line(THREAD_AWAITED, &format!("Waiting for thread {thread}."));
-        let mut text: String =
-            if is_told { (1..self.threads).map(wait).collect() } else { String::new() };
+        let mut text = String::new();
+        if is_told {
+            for thread in 1..self.threads {
+                text += &self.line(THREAD_AWAITED, &format!("Waiting for thread {thread}."));
+            }
+        }
         let [rate, handed] = self.served_ended(record);
         text += &(self.agents_ended(record) + &rate);
         if is_told {

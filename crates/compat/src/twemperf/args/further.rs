@@ -63,10 +63,6 @@ impl Draft {
     }
 
     fn check(&self) -> Result<(), String> {
-        let refuse = |holds: bool, message: &str| match holds {
-            true => Err(message.to_owned()),
-            false => Ok(()),
-        };
         refuse(self.server.is_empty(), "--server: the name is empty; give a host or a path")?;
         refuse(
             self.connections == Some(0),
@@ -178,18 +174,17 @@ impl Draft {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        let mut note = |sentence: Option<String>| notes.extend(sentence);
-        note(self.note_on_sizes());
-        note(self.note_on_concurrency());
-        note((self.has("use-noreply") && self.method.is_retrieval()).then(|| {
-            "--use-noreply: a get has no noreply, so it is passed over, as mcperf does.".to_owned()
-        }));
-        note((self.time_s.is_some() && self.timeout_s == 0.0).then(|| {
-            "--time ends the run here; mcperf read it as an abbreviation of --timeout, which is \
-             to be written in full."
-                .to_owned()
-        }));
+        let mut notes: Vec<String> = self.note_on_sizes().into_iter().collect();
+        notes.extend(self.note_on_concurrency());
+        if self.has("use-noreply") && self.method.is_retrieval() {
+            let note = "--use-noreply: a get has no noreply, so it is passed over, as mcperf does.";
+            notes.push(note.to_owned());
+        }
+        if self.time_s.is_some() && self.timeout_s == 0.0 {
+            let note = "--time ends the run here; mcperf read it as an abbreviation of --timeout, \
+                        which is to be written in full.";
+            notes.push(note.to_owned());
+        }
         notes
     }
 
@@ -236,4 +231,9 @@ impl Draft {
              ended, so {at_once}; for concurrency give a rate, such as --conn-rate=1000."
         ))
     }
+}
+
+/// The error `message` if `holds`.
+fn refuse(holds: bool, message: &str) -> Result<(), String> {
+    if holds { Err(message.to_owned()) } else { Ok(()) }
 }

@@ -4,6 +4,7 @@
 use memtide_metrics::histogram::Histogram;
 use memtide_record::{ChurnCounts, Record, Totals};
 use memtide_scenario::Kind;
+use std::collections::BTreeMap;
 
 /// Nanoseconds in a millisecond, the unit of the report's times.
 const MS_NS: f64 = 1e6;
@@ -113,9 +114,6 @@ impl Material {
     /// The figures of `record`. Response times are those from sending to the last byte of the
     /// answer. The error names a histogram that cannot be read back.
     pub fn of(record: &Record) -> Result<Self, String> {
-        let damaged = |name: &str| {
-            format!("the record is damaged: the histogram of {name} does not hold its counts")
-        };
         let mut response_ns = Histogram::new();
         for (kind, times) in record.service.iter().filter(|(kind, _)| is_single(**kind)) {
             response_ns.absorb(&times.times().ok_or_else(|| damaged(kind.name()))?);
@@ -147,6 +145,10 @@ impl Material {
     }
 }
 
+fn damaged(name: &str) -> String {
+    format!("the record is damaged: the histogram of {name} does not hold its counts")
+}
+
 /// True if no other row includes the operations of this kind.
 fn is_single(kind: Kind) -> bool {
     !matches!(kind, Kind::All | Kind::GetHit | Kind::GetMiss)
@@ -154,22 +156,25 @@ fn is_single(kind: Kind) -> bool {
 
 impl Replies {
     fn of(totals: &Totals) -> Self {
-        let said = |name: &str| totals.replies.get(name).copied().unwrap_or(0);
-        let wrong = |name: &str| totals.errors.get(name).copied().unwrap_or(0);
+        let (replies, errors) = (&totals.replies, &totals.errors);
         Self {
-            stored: said("stored"),
-            not_stored: said("not_stored"),
-            exists: said("exists"),
-            not_found: said("not_found"),
-            number: said("number"),
-            deleted: said("deleted"),
+            stored: count(replies, "stored"),
+            not_stored: count(replies, "not_stored"),
+            exists: count(replies, "exists"),
+            not_found: count(replies, "not_found"),
+            number: count(replies, "number"),
+            deleted: count(replies, "deleted"),
             end: totals.misses,
             value: totals.hits,
-            error: wrong("error"),
-            client_error: wrong("client_error"),
-            server_error: wrong("server_error"),
+            error: count(errors, "error"),
+            client_error: count(errors, "client_error"),
+            server_error: count(errors, "server_error"),
         }
     }
+}
+
+fn count(counts: &BTreeMap<String, u64>, name: &str) -> u64 {
+    counts.get(name).copied().unwrap_or(0)
 }
 
 impl Spread {
@@ -181,12 +186,14 @@ impl Spread {
             return Self::default();
         }
         // Whole numbers are exact; only sums beyond 2^128 need floating point.
-        let exact = || {
-            let squares = moments.sum_squares.checked_mul(u128::from(moments.count))?;
-            Some(squares.checked_sub(moments.sum.checked_mul(moments.sum)?)? as f64)
+        let squares = moments.sum_squares.checked_mul(u128::from(moments.count));
+        let square = moments.sum.checked_mul(moments.sum);
+        let exact = squares.zip(square).and_then(|(of, less)| of.checked_sub(less));
+        let spread = match exact {
+            Some(exact) => exact as f64,
+            None => (moments.deviation().unwrap_or(0.0) * count).powi(2),
         };
-        let rounded = || (moments.deviation().unwrap_or(0.0) * count).powi(2);
-        let spread = exact().unwrap_or_else(rounded) / count;
+        let spread = spread / count;
         let deviation = if moments.count > 1 { (spread / (count - 1.0)).sqrt() } else { 0.0 };
         Self {
             mean: moments.sum as f64 / count / unit,

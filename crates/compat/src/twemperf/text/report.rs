@@ -90,13 +90,11 @@ impl Text {
             self.line(format_args!("Response time histogram [ms]:"));
             self.histogram(times);
         }
-        let at = |share: f64| {
+        let [p25, p50, p75, p95, p99, p999] = [0.25, 0.5, 0.75, 0.95, 0.99, 0.999].map(|share| {
             let ns = times.value_at_rank(rank(share, times.count()));
             ns.unwrap_or(0) as f64 / MS_NS
-        };
-        let (p25, p50, p75) = (at(0.25), at(0.5), at(0.75));
+        });
         self.line(format_args!("Response time [ms]: p25 {p25:.1} p50 {p50:.1} p75 {p75:.1}"));
-        let (p95, p99, p999) = (at(0.95), at(0.99), at(0.999));
         self.line(format_args!("Response time [ms]: p95 {p95:.1} p99 {p99:.1} p999 {p999:.1}"));
         let said = &material.replies;
         self.line(format_args!(
@@ -116,7 +114,6 @@ impl Text {
     /// Writes a line for each millisecond to which times are rounded, and a colon for each gap of
     /// milliseconds without times.
     fn histogram(&mut self, times: &Histogram<u64>) {
-        let gap = |text: &mut Self| text.line(format_args!("{:>14}", ':'));
         // The first bin that has no line yet.
         let mut next = 0;
         let mut bins = times.recorded().peekable();
@@ -126,14 +123,18 @@ impl Text {
                 count += more;
             }
             if bin > next {
-                gap(self);
+                self.gap();
             }
             self.line(format_args!("{:>16.1} {count}", bin as f64));
             next = bin + 1;
         }
         if next <= BIN_MAX {
-            gap(self);
+            self.gap();
         }
+    }
+
+    fn gap(&mut self) {
+        self.line(format_args!("{:>14}", ':'));
     }
 
     fn errors(&mut self, material: &Material) {
@@ -154,20 +155,17 @@ impl Text {
 
     fn costs(&mut self, material: &Material) {
         let (user, system) = (material.cpu.user_s, material.cpu.system_s);
-        let percent = |s: f64| share(s, material.duration_s) * 100.0;
+        let [of_user, of_system, of_both] =
+            [user, system, user + system].map(|cpu_s| share(cpu_s, material.duration_s) * 100.0);
         self.line(format_args!(
-            "CPU time [s]: user {user:.2} system {system:.2} (user {:.1}% system {:.1}% total \
-             {:.1}%)",
-            percent(user),
-            percent(system),
-            percent(user + system)
+            "CPU time [s]: user {user:.2} system {system:.2} (user {of_user:.1}% system \
+             {of_system:.1}% total {of_both:.1}%)"
         ));
         if material.requests == 0 && material.responses == 0 {
             return;
         }
-        let sum = |count: u64, figures: &Spread| count as f64 * figures.mean;
-        let bytes = sum(material.requests, &material.request_bytes)
-            + sum(material.responses, &material.response_bytes);
+        let bytes = material.requests as f64 * material.request_bytes.mean
+            + material.responses as f64 * material.response_bytes.mean;
         let rate = share(bytes, material.duration_s);
         let (amount, unit) = scaled(bytes);
         self.line(format_args!(
