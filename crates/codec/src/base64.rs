@@ -35,7 +35,6 @@ pub fn encode(out: &mut Vec<u8>, raw: &[u8]) {
 /// The bytes that a key's `text` means, written to `raw`. `None` if they are none: without letters,
 /// if the number of letters is not a multiple of four, or with three letters of padding.
 pub fn decode<'o>(text: &[u8], raw: &'o mut Raw) -> Option<&'o [u8]> {
-    let is_letter = |byte: &u8| VALUES[usize::from(*byte)] != NO_LETTER;
     let count = text.iter().copied().filter(is_letter).count();
     if count == 0 || count % 4 != 0 || count / 4 * 3 > text.len().min(raw.len()) {
         return None;
@@ -43,8 +42,9 @@ pub fn decode<'o>(text: &[u8], raw: &'o mut Raw) -> Option<&'o [u8]> {
     let mut letters = text.iter().copied().filter(is_letter);
     let (mut len, mut padding) = (0, 0);
     while let (0, Some(first)) = (padding, letters.next()) {
-        let mut next = || letters.next().expect("the number of letters is a multiple of four");
-        let group = [first, next(), next(), next()];
+        let mut group = [first; 4];
+        group[1..]
+            .fill_with(|| letters.next().expect("the number of letters is a multiple of four"));
         let bits = group
             .iter()
             .fold(0, |bits, letter| bits << 6 | u32::from(VALUES[usize::from(*letter)]));
@@ -54,6 +54,10 @@ pub fn decode<'o>(text: &[u8], raw: &'o mut Raw) -> Option<&'o [u8]> {
     }
     debug_assert!(len <= RAW_BYTES_MAX, "a longer text is refused");
     Some(&raw[..len])
+}
+
+fn is_letter(byte: &u8) -> bool {
+    VALUES[usize::from(*byte)] != NO_LETTER
 }
 
 #[cfg(test)]

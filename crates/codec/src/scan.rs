@@ -32,10 +32,6 @@ pub(crate) fn find_end_of_key(bytes: &[u8]) -> Option<usize> {
 /// what follows it.
 #[inline(always)]
 pub(crate) fn begins_with_key(bytes: &[u8], len: usize) -> bool {
-    const BLOCK: usize = 16;
-    let is_within = |block: &[u8; BLOCK]| {
-        block.iter().fold(true, |so_far, &byte| so_far & (byte >= FIRST_OF_KEYS))
-    };
     let Some(key) = bytes.get(..len) else { return false };
     if let Some(first) = key.first_chunk::<BLOCK>() {
         let (_, blocks) = key.as_rchunks::<BLOCK>();
@@ -47,6 +43,20 @@ pub(crate) fn begins_with_key(bytes: &[u8], len: usize) -> bool {
     } else {
         false
     }
+}
+
+/// The bytes of a key that are compared together.
+const BLOCK: usize = 16;
+
+/// True if the block contains no space or control character.
+#[inline(always)]
+fn is_within(block: &[u8; BLOCK]) -> bool {
+    block.iter().fold(true, |so_far, &byte| so_far & (byte >= FIRST_OF_KEYS))
+}
+
+/// True if one of the two begins with the other.
+pub(crate) fn agree(one: &[u8], other: &[u8]) -> bool {
+    one.starts_with(other) || other.starts_with(one)
 }
 
 /// Marks spaces and control characters of a chunk as [`first_marked`] needs it: there is a mark if

@@ -20,9 +20,8 @@ pub struct Head {
 /// Writes a whole request.
 pub fn request(out: &mut Vec<u8>, request: &Request<'_>) {
     let Request { opcode, opaque, cas, extras, key, value } = *request;
-    let write_key = |out: &mut Vec<u8>| out.extend_from_slice(key);
-    let write_value = |out: &mut Vec<u8>| out.extend_from_slice(value);
-    request_with(out, Head { opcode, opaque, cas }, extras, write_key, write_value);
+    let head = Head { opcode, opaque, cas };
+    request_with(out, head, extras, |o| o.extend_from_slice(key), |o| o.extend_from_slice(value));
 }
 
 /// Writes a whole request whose key and value the closures append: at most 250 bytes of key and 1
@@ -68,41 +67,66 @@ pub fn bare(out: &mut Vec<u8>, opcode: Opcode, opaque: u32) {
 /// Writes a whole answer, or one decoded piece of it. Nothing follows the last piece of a value; an
 /// `End` that only marks the end of its value writes no bytes.
 pub fn answer(out: &mut Vec<u8>, answer: &Answer<'_>) {
-    let Answer { opcode, opaque, status, reply } = *answer;
-    let mut frame = |cas: u64, (extras, key): (&[u8], &[u8]), value: &[u8], left: usize| {
-        let header = Header {
-            opcode: opcode as u8,
-            key_bytes: key.len() as u16,
-            extras_bytes: extras.len() as u8,
-            status,
-            body_bytes: (extras.len() + key.len() + value.len() + left) as u32,
-            opaque,
-            cas,
-        };
-        out.extend_from_slice(&header.bytes(MAGIC_ANSWER));
-        out.extend_from_slice(extras);
-        out.extend_from_slice(key);
-        out.extend_from_slice(value);
-    };
-    let none: (&[u8], &[u8]) = (&[], &[]);
+    let Answer { opcode, status, reply, .. } = *answer;
     match reply {
-        Reply::Value { key, flags, bytes, cas } if opcode.retrieves() => {
-            frame(cas.unwrap_or(0), (&flags.to_be_bytes(), key), &[], bytes);
+        Reply::Value { key, flags, bytes: left, cas } if opcode.retrieves() => {
+            let body = Body { extras: &flags.to_be_bytes(), key, left, ..Body::default() };
+            frame(out, answer, cas.unwrap_or(0), &body);
         }
-        Reply::Value { bytes, cas, .. } => frame(cas.unwrap_or(0), none, &[], bytes),
+        Reply::Value { bytes: left, cas, .. } => {
+            frame(out, answer, cas.unwrap_or(0), &Body { left, ..Body::default() });
+        }
         Reply::Data { bytes, .. } => out.extend_from_slice(bytes),
         Reply::End if opcode.brings_value(status) => {}
-        Reply::Number(number) => frame(0, none, &number.to_be_bytes(), 0),
-        Reply::Version(version) => frame(0, none, version, 0),
-        Reply::Stat { name, value } => frame(0, (&[], name), value, 0),
+        Reply::Number(number) => frame(out, answer, 0, &Body::of_value(&number.to_be_bytes())),
+        Reply::Version(version) => frame(out, answer, 0, &Body::of_value(version)),
+        Reply::Stat { name, value } => {
+            frame(out, answer, 0, &Body { key: name, ..Body::of_value(value) });
+        }
         // The server refuses a connection before it knows the client's protocol, so the refusal is
         // text.
         Reply::Error(error) if error.is_too_many_connections() => {
             crate::text::encode::reply(out, &reply);
         }
-        Reply::Error(ErrorReply { message, .. }) => frame(0, none, message, 0),
-        _ => frame(0, none, &[], 0),
+        Reply::Error(ErrorReply { message, .. }) => {
+            frame(out, answer, 0, &Body::of_value(message));
+        }
+        _ => frame(out, answer, 0, &Body::default()),
     }
+}
+
+/// The parts of a frame behind its header.
+#[derive(Default)]
+struct Body<'a> {
+    extras: &'a [u8],
+    key: &'a [u8],
+    value: &'a [u8],
+    /// Bytes of the value that follow later.
+    left: usize,
+}
+
+impl<'a> Body<'a> {
+    fn of_value(value: &'a [u8]) -> Self {
+        Self { value, ..Self::default() }
+    }
+}
+
+/// Writes a frame of `answer`.
+fn frame(out: &mut Vec<u8>, answer: &Answer<'_>, cas: u64, body: &Body<'_>) {
+    let Body { extras, key, value, left } = *body;
+    let header = Header {
+        opcode: answer.opcode as u8,
+        key_bytes: key.len() as u16,
+        extras_bytes: extras.len() as u8,
+        status: answer.status,
+        body_bytes: (extras.len() + key.len() + value.len() + left) as u32,
+        opaque: answer.opaque,
+        cas,
+    };
+    out.extend_from_slice(&header.bytes(MAGIC_ANSWER));
+    out.extend_from_slice(extras);
+    out.extend_from_slice(key);
+    out.extend_from_slice(value);
 }
 
 /// Writes a refusal with the words of its status. `opcode` may be one that no command has.

@@ -162,27 +162,34 @@ fn needed(bytes: &[u8]) -> Result<usize, Malformed> {
     }
     let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else { return Ok(HEADER_BYTES) };
     let header = Header::read(header);
-    let bad = |expected| Err(Malformed::BadFrame { opcode: header.opcode, expected });
+    frame_needed(&header)
+        .map_err(|expected| Malformed::BadFrame { opcode: header.opcode, expected })
+}
+
+/// The number of bytes to read at once of the frame with this header. The error says what was
+/// expected.
+#[inline]
+fn frame_needed(header: &Header) -> Result<usize, &'static str> {
     let Some(opcode) = Opcode::from_byte(header.opcode) else {
-        return bad("the number of a command");
+        return Err("the number of a command");
     };
     let Some(value_bytes) = header.value_bytes() else {
-        return bad("a body that is at least as long as its extras and key together");
+        return Err("a body that is at least as long as its extras and key together");
     };
     if usize::from(header.key_bytes) > KEY_BYTES_MAX {
-        return bad("a key of at most 250 bytes");
+        return Err("a key of at most 250 bytes");
     }
     if !opcode.brings_value(header.status) {
         let words = header.before_value() + value_bytes;
         let fits = words <= WORDS_BYTES_MAX;
-        return if fits { Ok(HEADER_BYTES + words) } else { bad("at most 4096 bytes of words") };
+        return if fits { Ok(HEADER_BYTES + words) } else { Err("at most 4096 bytes of words") };
     }
     let extras_bytes = if opcode.retrieves() { 4 } else { 0 };
     if header.extras_bytes != extras_bytes {
-        return bad("four bytes of flags before a value that was stored");
+        return Err("four bytes of flags before a value that was stored");
     }
     if value_bytes > VALUE_BYTES_MAX {
-        return bad("a value of at most 1 GiB");
+        return Err("a value of at most 1 GiB");
     }
     Ok(HEADER_BYTES + header.before_value())
 }

@@ -36,6 +36,13 @@ pub struct Refused {
     pub then: Then,
 }
 
+impl Refused {
+    fn of(header: &Header, status: Status, then: Then) -> Self {
+        let Header { opcode, opaque, .. } = *header;
+        Self { opcode, opaque, status: Some(status), then }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Expect {
     Frame,
@@ -132,10 +139,6 @@ impl RequestDecoder {
 
     /// The next step for the front of a stream, as far as `bytes` tells.
     fn front(&self, bytes: &[u8]) -> Front {
-        let refuse = |header: &Header, status, left, then| {
-            let Header { opcode, opaque, .. } = *header;
-            Front::Refuse(HEADER_BYTES, left, Refused { opcode, opaque, status, then })
-        };
         if let Some(&magic) = bytes.first()
             && magic != MAGIC_REQUEST
         {
@@ -145,15 +148,17 @@ impl RequestDecoder {
         let Some(header) = bytes.first_chunk() else { return Front::Read(HEADER_BYTES) };
         let header = Header::read(header);
         let Some(value_bytes) = header.value_bytes() else {
-            return refuse(&header, Some(Status::UNKNOWN_COMMAND), 0, Then::Close);
+            let refused = Refused::of(&header, Status::UNKNOWN_COMMAND, Then::Close);
+            return Front::Refuse(HEADER_BYTES, 0, refused);
         };
         let before_value = header.before_value();
         let Some(opcode) = Opcode::from_byte(header.opcode) else {
-            let left = before_value + value_bytes;
-            return refuse(&header, Some(Status::UNKNOWN_COMMAND), left, Then::Continue);
+            let refused = Refused::of(&header, Status::UNKNOWN_COMMAND, Then::Continue);
+            return Front::Refuse(HEADER_BYTES, before_value + value_bytes, refused);
         };
         if !Shape::of(opcode).allows(&header, value_bytes) {
-            return refuse(&header, Some(Status::INVALID_ARGUMENTS), 0, Then::Close);
+            let refused = Refused::of(&header, Status::INVALID_ARGUMENTS, Then::Close);
+            return Front::Refuse(HEADER_BYTES, 0, refused);
         }
         let flags = match opcode.loud() {
             // The flags have not arrived; flags other than 0 cost four bytes more.
@@ -166,9 +171,7 @@ impl RequestDecoder {
         if counted <= self.item_bytes_max {
             return Front::Read(HEADER_BYTES + before_value + value_bytes);
         }
-        let Header { opcode, opaque, .. } = header;
-        let (status, then) = (Some(Status::TOO_LARGE), Then::SwallowedValue);
-        let refused = Refused { opcode, opaque, status, then };
+        let refused = Refused::of(&header, Status::TOO_LARGE, Then::SwallowedValue);
         Front::Refuse(HEADER_BYTES + before_value, value_bytes, refused)
     }
 
@@ -218,24 +221,22 @@ struct Shape {
 
 impl Shape {
     fn of(opcode: Opcode) -> Self {
-        let shape = |extras_bytes, key, value_bytes_max| Self {
-            extras_bytes,
-            extras_optional: false,
-            key,
-            value_bytes_max,
-        };
         match opcode.loud() {
-            Opcode::Get | Opcode::GetK | Opcode::Delete => shape(0, Some(true), 0),
-            Opcode::Set | Opcode::Add | Opcode::Replace => shape(8, Some(true), usize::MAX),
-            Opcode::Append | Opcode::Prepend => shape(0, Some(true), usize::MAX),
-            Opcode::Increment | Opcode::Decrement => shape(20, Some(true), 0),
-            Opcode::Touch | Opcode::Gat | Opcode::GatK => shape(4, Some(true), 0),
-            Opcode::Flush => Self { extras_optional: true, ..shape(4, Some(false), 0) },
-            Opcode::Verbosity => shape(4, Some(false), 0),
-            Opcode::Stat => shape(0, None, 0),
-            Opcode::SaslAuth | Opcode::SaslStep => shape(0, Some(true), SASL_BYTES_MAX),
-            _ => shape(0, Some(false), 0),
+            Opcode::Get | Opcode::GetK | Opcode::Delete => Self::new(0, Some(true), 0),
+            Opcode::Set | Opcode::Add | Opcode::Replace => Self::new(8, Some(true), usize::MAX),
+            Opcode::Append | Opcode::Prepend => Self::new(0, Some(true), usize::MAX),
+            Opcode::Increment | Opcode::Decrement => Self::new(20, Some(true), 0),
+            Opcode::Touch | Opcode::Gat | Opcode::GatK => Self::new(4, Some(true), 0),
+            Opcode::Flush => Self { extras_optional: true, ..Self::new(4, Some(false), 0) },
+            Opcode::Verbosity => Self::new(4, Some(false), 0),
+            Opcode::Stat => Self::new(0, None, 0),
+            Opcode::SaslAuth | Opcode::SaslStep => Self::new(0, Some(true), SASL_BYTES_MAX),
+            _ => Self::new(0, Some(false), 0),
         }
+    }
+
+    const fn new(extras_bytes: u8, key: Option<bool>, value_bytes_max: usize) -> Self {
+        Self { extras_bytes, extras_optional: false, key, value_bytes_max }
     }
 
     fn allows(&self, header: &Header, value_bytes: usize) -> bool {

@@ -312,12 +312,11 @@ impl<'a> Returned<'a> {
 fn may_become_answer(partial: &[u8], refuses_classic: bool) -> bool {
     const CODES: [&[u8]; 8] = [b"VA ", b"HD", b"EN", b"NS", b"EX", b"NF", b"MN\r\n", b"ME "];
     const ERRORS: [&[u8]; 3] = [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR"];
-    let is_begun = |code: &&[u8]| code.starts_with(partial) || partial.starts_with(code);
     let may_be_classic = match refuses_classic {
-        true => ERRORS.iter().any(is_begun),
+        true => ERRORS.iter().any(|error| scan::agree(error, partial)),
         false => text::may_become_reply(partial),
     };
-    CODES.iter().any(is_begun) || may_be_classic
+    CODES.iter().any(|code| scan::agree(code, partial)) || may_be_classic
 }
 
 /// Reads one line with its CRLF; `None` if it has no code of the meta protocol.

@@ -186,29 +186,30 @@ impl Options {
     }
 
     fn note(&mut self, flag: Flag, word: Word<'_>, key: &[u8]) -> Result<(), BadRequest> {
-        let signed = || word.signed_32().ok_or(BAD_TOKEN);
-        let number = |bad| word.number_signless().ok_or(bad);
         match flag {
             Flag::Base64 => {
                 let bad = BadRequest::client(b"error decoding key");
                 base64::decode(key, &mut [0; RAW_BYTES_MAX]).ok_or(bad)?;
             }
-            Flag::Vivify => self.vivify = Some(signed()?),
-            Flag::Expiry => self.expiry = Some(signed()?),
-            Flag::Recache => self.recache = Some(signed()?),
+            Flag::Vivify => self.vivify = Some(word.signed_32().ok_or(BAD_TOKEN)?),
+            Flag::Expiry => self.expiry = Some(word.signed_32().ok_or(BAD_TOKEN)?),
+            Flag::Recache => self.recache = Some(word.signed_32().ok_or(BAD_TOKEN)?),
             Flag::StoreFlags => {
-                self.client_flags = u32::try_from(number(BAD_LINE)?).map_err(|_| BAD_LINE)?;
+                let flags = word.number_signless().and_then(|flags| u32::try_from(flags).ok());
+                self.client_flags = flags.ok_or(BAD_LINE)?;
             }
-            Flag::CompareCas => self.compare_cas = Some(number(BAD_TOKEN)?),
-            Flag::NewCas => self.new_cas = Some(number(BAD_TOKEN)?),
+            Flag::CompareCas => self.compare_cas = Some(word.number_signless().ok_or(BAD_TOKEN)?),
+            Flag::NewCas => self.new_cas = Some(word.number_signless().ok_or(BAD_TOKEN)?),
             Flag::Mode if word.token.len() != 1 => {
                 return Err(BadRequest::client(b"incorrect length for M token"));
             }
             Flag::Initial => {
-                self.initial = number(BadRequest::client(b"invalid numeric initial value"))?;
+                let bad = BadRequest::client(b"invalid numeric initial value");
+                self.initial = word.number_signless().ok_or(bad)?;
             }
             Flag::Delta => {
-                self.delta = number(BadRequest::client(b"invalid numeric delta value"))?;
+                let bad = BadRequest::client(b"invalid numeric delta value");
+                self.delta = word.number_signless().ok_or(bad)?;
             }
             _ => {}
         }
@@ -245,23 +246,23 @@ pub(crate) struct SetHead {
 impl SetHead {
     /// Reads the words after the command, of which the first begins with the first byte.
     pub fn read(words: &[u8]) -> Result<Self, BadLine> {
-        let refused = |bad, value_bytes| BadLine { bad, value_bytes };
         let rest = &mut &*words;
         let Some(key) = scan::word(rest) else {
-            return Err(refused(BadRequest::answer(crate::reply::ErrorKind::Error, b""), None));
+            let bad = BadRequest::answer(crate::reply::ErrorKind::Error, b"");
+            return Err(BadLine { bad, value_bytes: None });
         };
         if key.len() <= KEY_BYTES_MAX && Flags::spaced(words).count() + 1 > WORDS_MAX {
-            return Err(refused(TOO_MANY_ELSEWHERE, None));
+            return Err(BadLine { bad: TOO_MANY_ELSEWHERE, value_bytes: None });
         }
         let bytes = scan::word(rest).filter(|_| key.len() <= KEY_BYTES_MAX);
         let bytes =
             bytes.and_then(scan::signed_decimal).and_then(|bytes| i32::try_from(bytes).ok());
         let bytes = bytes.filter(|bytes| *bytes <= i32::MAX - 2);
         let Some(value_bytes) = bytes.and_then(|bytes| usize::try_from(bytes).ok()) else {
-            return Err(refused(BAD_LINE, None));
+            return Err(BadLine { bad: BAD_LINE, value_bytes: None });
         };
         let options = Options::read(Command::Set, key, Flags::spaced(rest))
-            .map_err(|bad| refused(bad, Some(value_bytes)))?;
+            .map_err(|bad| BadLine { bad, value_bytes: Some(value_bytes) })?;
         let (words_bytes, flags_start) = (words.len(), words.len() - rest.len());
         Ok(Self { key_bytes: key.len(), flags_start, words_bytes, value_bytes, options })
     }

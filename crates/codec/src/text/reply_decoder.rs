@@ -185,8 +185,8 @@ pub(crate) fn may_become_reply(partial: &[u8]) -> bool {
         b"CLIENT_ERROR",
         b"SERVER_ERROR",
     ];
-    let is_begun = |reply: &&[u8]| reply.starts_with(partial) || partial.starts_with(reply);
-    partial.first().is_some_and(u8::is_ascii_digit) || REPLIES.iter().any(is_begun)
+    partial.first().is_some_and(u8::is_ascii_digit)
+        || REPLIES.iter().any(|reply| scan::agree(reply, partial))
 }
 
 /// Reads one line with its CRLF.
