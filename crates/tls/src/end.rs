@@ -64,19 +64,15 @@ impl<C: DerefMut<Target = ConnectionCommon<D>>, D> End<C> {
         }
         let mut slices = [IoSlice::new(&[]); SLICES];
         let mut count = 0;
-        let mut write = |slices: &[IoSlice<'_>]| {
-            let len: usize = slices.iter().map(|slice| slice.len()).sum();
-            assert_eq!(writer.write_vectored(slices).ok(), Some(len), "{ALL}");
-        };
         for slice in message.slices(0) {
             if count == SLICES {
-                write(&slices);
+                write(&mut writer, &slices);
                 count = 0;
             }
             slices[count] = IoSlice::new(slice);
             count += 1;
         }
-        write(&slices[..count]);
+        write(&mut writer, &slices[..count]);
     }
 
     /// Appends all bytes for the wire.
@@ -98,9 +94,13 @@ where
         self.first.get_or_insert_with(|| Excerpt::of(wire));
         let mut rest = wire;
         while !rest.is_empty() {
-            let too_long = |_| PeerError::Tls(TlsFault::Broken("it sent more than can be kept"));
-            if self.connection.read_tls(&mut rest).map_err(too_long)? == 0 {
-                break; // Nothing is read after close_notify.
+            match self.connection.read_tls(&mut rest) {
+                Ok(0) => break, // Nothing is read after close_notify.
+                Ok(_) => {}
+                Err(_) => {
+                    let fault = TlsFault::Broken("it sent more than can be kept");
+                    return Err(PeerError::Tls(fault));
+                }
             }
             let state = self.connection.process_new_packets().map_err(|error| {
                 let first = self.first.filter(|_| self.connection.is_handshaking());
@@ -149,6 +149,12 @@ where
             HandshakeKind::Resumed => Handshake::Resumed,
         })
     }
+}
+
+/// Encrypts all of `slices`.
+fn write(writer: &mut impl Write, slices: &[IoSlice<'_>]) {
+    let len: usize = slices.iter().map(|slice| slice.len()).sum();
+    assert_eq!(writer.write_vectored(slices).ok(), Some(len), "{ALL}");
 }
 
 #[cfg(test)]

@@ -54,9 +54,25 @@ impl Trust {
         }
     }
 
+    /// Verifies what a server has shown, and that it is for `server_name`.
+    fn verify(&self, shown: &Shown<'_>, server_name: &ServerName<'_>) -> Verified {
+        let certificate =
+            EndEntityCert::try_from(shown.certificate).map_err(|error| unusable(&error))?;
+        match self.certificates.iter().any(|trusted| trusted == shown.certificate) {
+            true => shown.verify_dates()?,
+            false => self.verify_chain(shown, &certificate)?,
+        }
+        let named = certificate.verify_is_valid_for_subject_name(server_name);
+        named.map_err(|error| name_fault(&error, server_name))?;
+        let bits = Facts::of(shown.certificate).and_then(|facts| facts.rsa_bits());
+        match bits.filter(|bits| !KEY_BITS.contains(bits)) {
+            Some(bits) => Err(CertificateFault::KeyLength(bits)),
+            None => Ok(()),
+        }
+    }
+
     /// Verifies that a trusted CA signed the certificate of a server, also by others between.
     fn verify_chain(&self, shown: &Shown<'_>, certificate: &EndEntityCert<'_>) -> Verified {
-        let is_valid = |path: &VerifiedPath<'_>| self.verify_anchor(path.anchor(), shown.now);
         let path = certificate.verify_for_usage(
             self.algorithms.all,
             &self.anchors,
@@ -64,7 +80,7 @@ impl Trust {
             shown.now,
             KeyUsage::server_auth(),
             None,
-            Some(&is_valid),
+            Some(&|path: &VerifiedPath<'_>| self.verify_anchor(path.anchor(), shown.now)),
         );
         path.map(drop).map_err(|error| self.chain_fault(&error, shown))
     }
@@ -79,10 +95,11 @@ impl Trust {
             return Ok(());
         }
         let [from, until] = *validity.last().expect("paths end at anchors");
-        let at = |second: u64| UnixTime::since_unix_epoch(Duration::from_secs(second));
+        let [not_before, not_after] =
+            [from, until].map(|second| UnixTime::since_unix_epoch(Duration::from_secs(second)));
         Err(match now.as_secs() > until {
-            true => webpki::Error::CertExpired { time: now, not_after: at(until) },
-            false => webpki::Error::CertNotValidYet { time: now, not_before: at(from) },
+            true => webpki::Error::CertExpired { time: now, not_after },
+            false => webpki::Error::CertNotValidYet { time: now, not_before },
         })
     }
 
@@ -117,11 +134,12 @@ impl Trust {
 
     /// The fault of a chain in which the key of a CA does not verify a signature.
     fn signature_fault(&self, shown: &Shown<'_>) -> CertificateFault {
-        let chain = || shown.intermediates.iter().chain([shown.certificate]).filter_map(Facts::of);
+        let chain = shown.intermediates.iter().chain([shown.certificate]);
+        let chain: Vec<Facts<'_>> = chain.filter_map(Facts::of).collect();
         let mut above = self.certificates.iter().chain(shown.intermediates).filter_map(Facts::of);
         let short = above.find_map(|ca| {
             let bits = ca.rsa_bits().filter(|bits| !KEY_BITS.contains(bits))?;
-            chain().any(|it| it.issuer == ca.subject).then_some(bits)
+            chain.iter().any(|it| it.issuer == ca.subject).then_some(bits)
         });
         short.map_or(NOT_SIGNED, CertificateFault::KeyLength)
     }
@@ -143,22 +161,7 @@ impl ServerCertVerifier for Trust {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let shown = Shown { certificate: end_entity, intermediates, now };
-        let verified = || -> Verified {
-            let certificate =
-                EndEntityCert::try_from(end_entity).map_err(|error| unusable(&error))?;
-            match self.certificates.iter().any(|trusted| trusted == end_entity) {
-                true => shown.verify_dates()?,
-                false => self.verify_chain(&shown, &certificate)?,
-            }
-            let named = certificate.verify_is_valid_for_subject_name(server_name);
-            named.map_err(|error| name_fault(&error, server_name))?;
-            let bits = Facts::of(end_entity).and_then(|facts| facts.rsa_bits());
-            match bits.filter(|bits| !KEY_BITS.contains(bits)) {
-                Some(bits) => Err(CertificateFault::KeyLength(bits)),
-                None => Ok(()),
-            }
-        };
-        match verified() {
+        match self.verify(&shown, server_name) {
             Ok(()) => Ok(ServerCertVerified::assertion()),
             Err(fault) => Err(Refused(fault).into()),
         }

@@ -43,12 +43,12 @@ pub(crate) struct Facts<'a> {
 impl<'a> Facts<'a> {
     /// The facts of a certificate; none if its fields are not those of X.509.
     pub(crate) fn of(certificate: &'a CertificateDer<'_>) -> Option<Self> {
-        let (_, whole) = Values(certificate.as_ref()).next()?;
-        let (_, signed) = Values(whole).next()?;
+        let whole = Values(certificate.as_ref()).next()?.content;
+        let signed = Values(whole).next()?.content;
         let mut fields = Values(signed).peekable();
-        let has_version = fields.next_if(|(tag, _)| *tag == VERSION).is_some();
+        let has_version = fields.next_if(|field| field.tag == VERSION).is_some();
         // The serial number and the algorithm of the signature.
-        let mut fields = fields.skip(2).map(|(_, content)| content);
+        let mut fields = fields.skip(2).map(|field| field.content);
         let (issuer, validity) = (fields.next()?, fields.next()?);
         let (subject, key) = (fields.next()?, fields.next()?);
         let mut dates = Values(validity).filter_map(seconds);
@@ -60,14 +60,14 @@ impl<'a> Facts<'a> {
     /// The number of bits of the public key; none unless it is an RSA key (RFC 8017, A.1.1).
     pub(crate) fn rsa_bits(&self) -> Option<u32> {
         let mut parts = Values(self.key);
-        let algorithm = content_of(SEQUENCE, parts.next()?)?;
-        if content_of(OBJECT, Values(algorithm).next()?)? != RSA {
+        let algorithm = parts.next()?.of(SEQUENCE)?;
+        if Values(algorithm).next()?.of(OBJECT)? != RSA {
             return None;
         }
         // The first byte is the number of unused bits.
-        let bits = content_of(BIT_STRING, parts.next()?)?.get(1..)?;
-        let numbers = content_of(SEQUENCE, Values(bits).next()?)?;
-        let modulus = content_of(INTEGER, Values(numbers).next()?)?;
+        let bits = parts.next()?.of(BIT_STRING)?.get(1..)?;
+        let numbers = Values(bits).next()?.of(SEQUENCE)?;
+        let modulus = Values(numbers).next()?.of(INTEGER)?;
         let zeros = modulus.iter().take_while(|&&byte| byte == 0).count();
         let first = modulus.get(zeros)?;
         Some((modulus.len() - zeros) as u32 * 8 - first.leading_zeros())
@@ -76,9 +76,9 @@ impl<'a> Facts<'a> {
 
 /// The common name in the content of a `Name`, or else its last attribute; empty if it has none.
 pub(crate) fn common_name(name: &[u8]) -> &[u8] {
-    let attributes = Values(name).flat_map(|(_, set)| Values(set)).filter_map(|(_, attribute)| {
-        let mut parts = Values(attribute);
-        Some((parts.next()?.1, parts.next()?.1))
+    let attributes = Values(name).flat_map(|set| Values(set.content)).filter_map(|attribute| {
+        let mut parts = Values(attribute.content);
+        Some((parts.next()?.content, parts.next()?.content))
     });
     let mut found: &[u8] = &[];
     for (kind, value) in attributes {
@@ -92,22 +92,22 @@ pub(crate) fn common_name(name: &[u8]) -> &[u8] {
 
 /// True if the signed part of a certificate has basic constraints with `CA:TRUE`.
 fn may_sign(signed: &[u8]) -> bool {
-    let extensions = Values(signed).find(|(tag, _)| *tag == EXTENSIONS).map(|(_, content)| content);
-    let list = Values(extensions.unwrap_or_default()).next().map(|(_, content)| content);
-    let found = Values(list.unwrap_or_default()).find_map(|(_, extension)| {
-        let is_it = Values(extension).next()?.1 == BASIC_CONSTRAINTS;
-        let value = Values(extension).find(|(tag, _)| *tag == OCTET_STRING)?.1;
+    let extensions = Values(signed).find_map(|field| field.of(EXTENSIONS));
+    let list = Values(extensions.unwrap_or_default()).next().map(|list| list.content);
+    let found = Values(list.unwrap_or_default()).find_map(|extension| {
+        let is_it = Values(extension.content).next()?.content == BASIC_CONSTRAINTS;
+        let value = Values(extension.content).find_map(|part| part.of(OCTET_STRING))?;
         is_it.then_some(value)
     });
-    let constraints = found.and_then(|value| content_of(SEQUENCE, Values(value).next()?));
-    let ca = constraints.and_then(|content| content_of(BOOLEAN, Values(content).next()?));
+    let constraints = found.and_then(|value| Values(value).next()?.of(SEQUENCE));
+    let ca = constraints.and_then(|content| Values(content).next()?.of(BOOLEAN));
     ca.is_some_and(|ca| ca != [0])
 }
 
 /// The seconds since 1970 of a `Time` (RFC 5280, 4.1.2.5).
-fn seconds((tag, text): (u8, &[u8])) -> Option<u64> {
-    let digits = std::str::from_utf8(text).ok()?.strip_suffix('Z')?;
-    let (year, rest) = match tag {
+fn seconds(time: Value<'_>) -> Option<u64> {
+    let digits = std::str::from_utf8(time.content).ok()?.strip_suffix('Z')?;
+    let (year, rest) = match time.tag {
         UTC_TIME => {
             let (year, rest) = digits.split_at_checked(2)?;
             let year: i64 = year.parse().ok()?;
@@ -119,25 +119,37 @@ fn seconds((tag, text): (u8, &[u8])) -> Option<u64> {
         }
         _ => return None,
     };
-    let part = |nth: usize| rest.get(2 * nth..2 * nth + 2)?.parse::<i64>().ok();
-    let (month, day) = (part(0)?, part(1)?);
-    let second = part(2)? * 3_600 + part(3)? * 60 + part(4)?;
+    let parts = [0, 2, 4, 6, 8].map(|at| rest.get(at..at + 2)?.parse::<i64>().ok());
+    let [Some(month), Some(day), Some(hour), Some(minute), Some(second)] = parts else {
+        return None;
+    };
+    let second = hour * 3_600 + minute * 60 + second;
     // Nothing is compared with an instant before 1970.
     Some((days_since_1970(year, month, day) * 86_400 + second).max(0) as u64)
 }
 
-fn content_of(expected: u8, (tag, content): (u8, &[u8])) -> Option<&[u8]> {
-    (tag == expected).then_some(content)
+/// A value in DER.
+#[derive(Clone, Copy)]
+struct Value<'a> {
+    tag: u8,
+    content: &'a [u8],
 }
 
-/// The values that follow each other in DER, each with its tag; ends at what is none.
+impl<'a> Value<'a> {
+    /// The content, if the value has this tag.
+    fn of(self, tag: u8) -> Option<&'a [u8]> {
+        (self.tag == tag).then_some(self.content)
+    }
+}
+
+/// The values that follow each other in DER; ends at what is none.
 #[derive(Clone, Copy)]
 struct Values<'a>(&'a [u8]);
 
 impl<'a> Iterator for Values<'a> {
-    type Item = (u8, &'a [u8]);
+    type Item = Value<'a>;
 
-    fn next(&mut self) -> Option<Self::Item> {
+    fn next(&mut self) -> Option<Value<'a>> {
         let [tag, first, rest @ ..] = self.0 else { return None };
         let (length, rest) = match first {
             0..=0x7f => (usize::from(*first), rest),
@@ -149,6 +161,6 @@ impl<'a> Iterator for Values<'a> {
         };
         let (content, rest) = rest.split_at_checked(length)?;
         self.0 = rest;
-        Some((*tag, content))
+        Some(Value { tag: *tag, content })
     }
 }
