@@ -33,12 +33,14 @@ impl OutputStop {
     /// The failure of the output `name`, if `written` is one. That the reader of stdout has gone
     /// away is no failure, by whatever name or flag stdout was requested.
     pub fn of(name: &str, written: io::Result<()>) -> Option<Self> {
-        let is_closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
-        let is_enough =
-            |error: &io::Error| is_closed(error) && (name == "stdout" || is_of_stdout(error));
-        let error = written.err().filter(|error| !is_enough(error))?;
+        let error = written.err().filter(|error| !is_closed_stdout(name, error))?;
         Some(error.downcast::<Self>().unwrap_or_else(|error| Self::unwritable(name, &error)))
     }
+}
+
+/// True if the reader of stdout, to which the output `name` leads, has gone away.
+fn is_closed_stdout(name: &str, error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe && (name == "stdout" || is_of_stdout(error))
 }
 
 impl std::fmt::Display for OutputStop {

@@ -94,9 +94,10 @@ const KINDS: &[KindRow] = &[
         |it| text_of(it, page),
         |it| {
             let (kind, _, goals) = it.facts.course();
-            let text = |page: &StepsPage, end: &_| page.text(end).into_bytes();
             let page = StepsPage::new(kind, &goals);
-            it.whole(|out| StepsText::new(out, page, StepsPage::step, text))
+            it.whole(|out| {
+                StepsText::new(out, page, StepsPage::step, |page, end| page.text(end).into_bytes())
+            })
         },
     ),
     #[cfg(feature = "plot")]
@@ -120,10 +121,12 @@ const KINDS: &[KindRow] = &[
         OutputKind::Junit,
         |it| text_of(it, junit),
         |it| {
-            let text = |suite: &StepsJunit, end: &_| suite.text(end).into_bytes();
             let (kind, _, goals) = it.facts.course();
             let suite = StepsJunit::new(kind, &goals);
-            it.whole(|out| StepsText::new(out, suite, StepsJunit::step, text).with_exit())
+            it.whole(|out| {
+                let text: fn(&StepsJunit, &_) -> _ = |suite, end| suite.text(end).into_bytes();
+                StepsText::new(out, suite, StepsJunit::step, text).with_exit()
+            })
         },
     ),
     of_record(OutputKind::Hgrm, |it| text_of(it, hgrm), NONE),
@@ -136,8 +139,8 @@ const KINDS: &[KindRow] = &[
         OutputKind::OpenMetrics,
         |it| it.whole(|out| EventText::of_record(out, OpenMetrics::of_run).with_exit()),
         |it| {
-            let text = |page: &OpenMetrics, _: &_| page.text();
-            it.whole(|out| StepsText::new(out, OpenMetrics::default(), OpenMetrics::step, text))
+            let page = OpenMetrics::default();
+            it.whole(|out| StepsText::new(out, page, OpenMetrics::step, |page, _| page.text()))
         },
     ),
     // What is written second by second during a run is in its record afterwards.
@@ -340,8 +343,8 @@ fn text_of(it: &mut Opening<'_>, text: fn(&Record) -> String) -> Result<(), Outp
 /// The steps of a search or scan as Markdown.
 fn markdown_of(out: Place, facts: &OutputFacts<'_>) -> StepsText<Place, StepsMarkdown> {
     let (kind, _, goals) = facts.course();
-    let text = |page: &StepsMarkdown, end: &_| page.text(end).into_bytes();
-    StepsText::new(out, StepsMarkdown::new(kind, &goals), StepsMarkdown::step, text)
+    let page = StepsMarkdown::new(kind, &goals);
+    StepsText::new(out, page, StepsMarkdown::step, |page, end| page.text(end).into_bytes())
 }
 
 /// Adds the sink of a histogram for each second.
@@ -452,8 +455,9 @@ fn summary_rows(
             output.place
         )));
     }
-    let sink = |out| Box::new(of(SummaryRows::new(out, !first.is_empty()))) as Box<dyn Sink>;
-    it.named().add(it.outlets, Place::append, sink)
+    it.named().add(it.outlets, Place::append, |out| {
+        Box::new(of(SummaryRows::new(out, !first.is_empty())))
+    })
 }
 
 /// True if the last byte of a file ends a line, or cannot be read.

@@ -118,8 +118,8 @@ impl Outlets {
 
     /// True if the reader of the sink `name` has gone away.
     pub fn is_gone(&self, name: &str) -> bool {
-        let is_gone = |it: &Outlet| it.lane.failed.get() == Some(&ErrorKind::BrokenPipe);
-        self.all.iter().any(|outlet| outlet.name == name && is_gone(outlet))
+        let mut outlets = self.all.iter().filter(|outlet| outlet.name == name);
+        outlets.any(|outlet| outlet.lane.failed.get() == Some(&ErrorKind::BrokenPipe))
     }
 
     /// Lets every sink take its remaining events and end, all at the same time. Waits for that, at
@@ -127,8 +127,8 @@ impl Outlets {
     pub fn stop(&self, limit: Duration) -> Vec<&str> {
         self.all.iter().for_each(Outlet::stop);
         let deadline = Instant::now() + limit;
-        let is_slow = |outlet: &&Outlet| outlet.await_end(deadline) == (false, None);
-        self.all.iter().filter(is_slow).map(|outlet| &*outlet.name).collect()
+        let slow = self.all.iter().filter(|it| it.await_end(deadline) == (false, None));
+        slow.map(|outlet| &*outlet.name).collect()
     }
 
     /// Takes the sinks that have ended, with their results.
@@ -330,8 +330,8 @@ impl Outlet {
             match self.await_end(Instant::now() + STALL_MAX) {
                 (true, _) => {
                     let thread = self.thread.take().expect("an outlet is joined once");
-                    let crashed = |_| Err(io::Error::other("it has crashed"));
-                    break thread.join().unwrap_or_else(crashed);
+                    let crashed = Err(io::Error::other("it has crashed"));
+                    break thread.join().unwrap_or(crashed);
                 }
                 (false, Some(limit)) => break Err(stalled(limit)),
                 (false, None) => {}

@@ -309,16 +309,14 @@ struct Direct {
 
 impl Direct {
     fn open(path: &Path) -> io::Result<Self> {
-        let make = |is_new: bool| {
-            let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(false).create_new(is_new).open(path)
-        };
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
         let (file, is_new) = match () {
             () if is_pipe(path) => (None, false),
-            () => match make(true) {
+            () => match options.clone().create_new(true).open(path) {
                 Ok(file) => (Some(file), true),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    (Some(make(false)?), false)
+                    (Some(options.open(path)?), false)
                 }
                 Err(error) => return Err(error),
             },
@@ -340,14 +338,12 @@ impl Direct {
 
     /// Discards the written bytes, which is possible in a regular file only.
     fn restart(&mut self) -> io::Result<()> {
-        let is_kept = |file: &File| file.metadata().is_ok_and(|there| !there.is_file());
-        match self.begun && self.file.as_ref().is_some_and(is_kept) {
-            true => Err(ErrorKind::Unsupported.into()),
-            false => {
-                self.begun = false;
-                Ok(())
-            }
+        let there = self.file.as_ref().and_then(|file| file.metadata().ok());
+        if self.begun && there.is_some_and(|there| !there.is_file()) {
+            return Err(ErrorKind::Unsupported.into());
         }
+        self.begun = false;
+        Ok(())
     }
 
     fn begin(&mut self) -> io::Result<&mut File> {

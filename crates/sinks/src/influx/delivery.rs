@@ -63,20 +63,25 @@ impl Answer {
     /// `unable to parse` for each that it cannot read); InfluxDB 3 Core, "Troubleshoot issues
     /// writing data" (`partial write …`, with a list of lines as `data`).
     pub fn unfit(said: String, body: &str) -> Self {
-        let counted = |text: &str| {
-            let (_, number) = text.rsplit_once("dropped=")?;
-            let end = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
-            let unread = text.matches("unable to parse '").count() as u64;
-            number[..end].parse::<u64>().ok().map(|dropped| dropped.saturating_add(unread))
-        };
-        let listed = || match serde_json::from_str::<Value>(body).ok()?.get("data")? {
-            Value::Array(lines) => Some(lines.len() as u64),
-            _ => None,
-        };
         let is_partial = body.contains("partial write");
-        let dropped = if is_partial { counted(body).or_else(listed) } else { None };
+        let dropped =
+            if is_partial { dropped_count(body).or_else(|| listed_count(body)) } else { None };
         Self::Unfit { said, dropped }
     }
+}
+
+/// The number of points that InfluxDB 1 says it has rejected.
+fn dropped_count(body: &str) -> Option<u64> {
+    let (_, number) = body.rsplit_once("dropped=")?;
+    let end = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
+    let unread = body.matches("unable to parse '").count() as u64;
+    number[..end].parse::<u64>().ok().map(|dropped| dropped.saturating_add(unread))
+}
+
+/// The number of rejected lines that InfluxDB 3 lists.
+fn listed_count(body: &str) -> Option<u64> {
+    let answer: Value = serde_json::from_str(body).ok()?;
+    Some(answer.get("data")?.as_array()?.len() as u64)
 }
 
 /// A way to post batches.

@@ -125,9 +125,10 @@ fn why(error: &ureq::Error) -> String {
 /// The meaning of an answer.
 fn answer(response: &mut Response<Body>) -> Answer {
     let status = response.status().as_u16();
-    let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::to_owned);
-    let after = header("Retry-After").and_then(|seconds| seconds.trim().parse().ok());
-    let words = header("X-Influxdb-Error").unwrap_or_default();
+    let [after, words] = ["Retry-After", "X-Influxdb-Error"]
+        .map(|name| response.headers().get(name)?.to_str().ok().map(str::to_owned));
+    let after = after.and_then(|seconds| seconds.trim().parse().ok());
+    let words = words.unwrap_or_default();
     let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).lossy_utf8(true);
     let text = match body.read_to_string() {
         Ok(text) => text,

@@ -104,31 +104,24 @@ impl InfluxOperations {
             *next += 1;
             Series { number: *next, head: run.series(&names.operations, &own) }
         });
-        let unix_ns = |at: Instant| self.origin.unix_ns + at.since(Instant::ZERO).ns();
-        let intended = unix_ns(sample.intended);
+        let intended = self.origin.unix_ns + sample.intended.since(Instant::ZERO).ns();
         let at = self.instants.take(series.number, intended);
         let out = self.feed.lines();
         out.extend_from_slice(series.head.as_bytes());
-        let mut field = |name: &str, value: u64| {
-            out.extend_from_slice(name.as_bytes());
-            number(out, value);
-            out.push(b'i');
-        };
-        field(" intended=", intended);
-        field(",index=", sample.index);
-        field(",bytes=", sample.bytes);
+        field(out, " intended=", intended);
+        field(out, ",index=", sample.index);
+        field(out, ",bytes=", sample.bytes);
         if let Some(connection) = sample.connection {
-            field(",connection=", connection.into());
+            field(out, ",connection=", connection.into());
         }
-        let since = |end: Option<Instant>, start: Option<Instant>| Some(end?.since(start?).ns());
         let intended = Some(sample.intended);
-        for (name, span) in [
-            (",response=", since(sample.received, intended)),
-            (",service=", since(sample.received, sample.sent)),
-            (",lag=", since(sample.sent, intended)),
+        for (name, end, start) in [
+            (",response=", sample.received, intended),
+            (",service=", sample.received, sample.sent),
+            (",lag=", sample.sent, intended),
         ] {
-            if let Some(ns) = span {
-                field(name, ns);
+            if let Some((end, start)) = end.zip(start) {
+                field(out, name, end.since(start).ns());
             }
         }
         out.push(b' ');
@@ -166,6 +159,13 @@ impl Sink for InfluxOperations {
         self.feed.flush();
         Ok(())
     }
+}
+
+/// Writes a field with a whole number; `name` has the separator before it.
+fn field(out: &mut Vec<u8>, name: &str, value: u64) {
+    out.extend_from_slice(name.as_bytes());
+    number(out, value);
+    out.push(b'i');
 }
 
 /// A sink that makes a point of each second and kind; its fields are the columns of an intervals

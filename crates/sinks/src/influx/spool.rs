@@ -114,15 +114,14 @@ impl Spool {
             let path = self.folder.join(format!("memtide-{}-{:06}{ENDING}", self.run, self.next));
             let unfinished = path.with_extension(UNFINISHED);
             self.next += 1;
-            let is_taken = |error: &io::Error| error.kind() == ErrorKind::AlreadyExists;
             match write(&unfinished, zipped) {
-                Err(error) if is_taken(&error) => continue,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
                 written => {
                     // A link, unlike a new name, replaces nothing.
                     let linked = written.and_then(|()| fs::hard_link(&unfinished, &path));
                     drop(fs::remove_file(&unfinished));
                     match linked {
-                        Err(error) if is_taken(&error) => {}
+                        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                         linked => return linked.map(|()| path),
                     }
                 }

@@ -93,22 +93,24 @@ impl OpenMetrics {
     fn add_load(&mut self, record: &Record, labels: &[(String, String)]) {
         let own = FAMILIES.iter().map(|(name, _, value)| ((*name).to_owned(), value(record)));
         let figures = FIGURES.iter().map(|it| (it.member(PER_S), it.of(record).value));
-        let line = |(name, value): (String, Option<f64>)| sample(&name, labels, value);
-        let mut lines: Vec<String> = own.chain(figures).map(line).collect();
-        let of_kind = |(kind, times): (&Kind, &Distribution)| -> String {
-            let quantile = |percentile: Percentile| {
-                let own =
-                    [("op", kind.to_string()), ("quantile", percentile.fraction().to_string())];
-                let own = own.map(|(name, word)| (name.to_owned(), word));
-                let seconds = times.percentile(percentile).map(|ns| ns as f64 / 1e9);
-                sample("response_seconds", &[labels, &own].concat(), seconds)
-            };
-            Percentile::ALL.map(quantile).concat()
-        };
-        lines.push(record.response.iter().map(of_kind).collect());
+        let mut lines: Vec<String> =
+            own.chain(figures).map(|(name, value)| sample(&name, labels, value)).collect();
+        let times = record.response.iter();
+        lines.push(times.map(|(kind, times)| quantiles(*kind, times, labels)).collect());
         self.families.resize(lines.len(), String::new());
         self.families.iter_mut().zip(lines).for_each(|(family, line)| *family += &line);
     }
+}
+
+/// The lines of a kind's response times.
+fn quantiles(kind: Kind, times: &Distribution, labels: &[(String, String)]) -> String {
+    let lines = Percentile::ALL.map(|percentile| {
+        let own = [("op", kind.to_string()), ("quantile", percentile.fraction().to_string())];
+        let own = own.map(|(name, word)| (name.to_owned(), word));
+        let seconds = times.percentile(percentile).map(|ns| ns as f64 / 1e9);
+        sample("response_seconds", &[labels, &own].concat(), seconds)
+    });
+    lines.concat()
 }
 
 /// A line; nothing if the value is not known.

@@ -19,11 +19,10 @@ type TextOf = Box<dyn Fn(&Event) -> Option<Vec<u8>> + Send>;
 impl<D: Document> EventText<D> {
     /// Writes `text` of the first record to `out`.
     pub(super) fn of_record(out: D, text: impl Fn(&Record) -> Vec<u8> + Send + 'static) -> Self {
-        let text = move |event: &Event| match event {
+        Self::new(out, move |event| match event {
             Event::Done(record) => Some(text(record)),
             _ => None,
-        };
-        Self { out: Some(out), text: Box::new(text), has_exit: false }
+        })
     }
 
     /// This sink, whose text contains the exit code.
@@ -33,10 +32,13 @@ impl<D: Document> EventText<D> {
 
     /// Writes the wrong values of a run to `out`, a line each; nothing if there were none.
     pub(super) fn of_details(out: D) -> Self {
-        let text = |event: &Event| match event {
+        Self::new(out, |event| match event {
             Event::WrongValues(found) => Some(details(found).into_bytes()),
             _ => None,
-        };
+        })
+    }
+
+    fn new(out: D, text: impl Fn(&Event) -> Option<Vec<u8>> + Send + 'static) -> Self {
         Self { out: Some(out), text: Box::new(text), has_exit: false }
     }
 }

@@ -3,21 +3,13 @@
 
 #[cfg(feature = "ui")]
 mod terminal;
-#[cfg(feature = "ui")]
-mod keys;
-#[cfg(feature = "web")]
-mod pages;
 #[cfg(feature = "web")]
 mod web;
 
 #[cfg(feature = "ui")]
-pub use keys::ScreenKeys;
+pub use terminal::{Screen, ScreenControl, ScreenKeys};
 #[cfg(feature = "web")]
-pub use pages::{WebPages, serve_pages};
-#[cfg(feature = "ui")]
-pub use terminal::{Screen, ScreenControl};
-#[cfg(feature = "web")]
-pub use web::{WebStart, WebView};
+pub use web::{WebPages, WebStart, WebView, serve_pages};
 
 use memtide_report::Live;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -4,7 +4,6 @@
 //! A terminal that takes nothing stops this thread alone.
 
 use super::SharedLive;
-use super::keys::{Keys, ScreenKeys};
 use memtide_report::Live;
 use memtide_report::screen::{Panel, View, draw};
 use ratatui::Terminal;
@@ -14,6 +13,7 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::crossterm::{cursor, execute};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::os::fd::AsFd;
@@ -25,6 +25,10 @@ use std::time::{Duration, Instant};
 
 /// The longest time between two looks at keys, at signals and at the model.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The key that shows the screen.
+const SHOWS: u8 = b'u';
+/// The longest wait for that key.
+const KEY_MAX: Duration = Duration::from_millis(100);
 /// The longest wait for a terminal to take the last of its bytes.
 const LEAVE_MAX: Duration = Duration::from_secs(1);
 
@@ -41,6 +45,19 @@ pub struct ScreenControl {
     pub has_colours: bool,
     /// The keys of the terminal.
     pub keys: ScreenKeys,
+}
+
+/// How the keys of the terminal are taken and given back.
+#[derive(Clone, Copy, Debug)]
+pub struct ScreenKeys {
+    /// Takes them; false if that is not possible.
+    pub take: fn() -> bool,
+    /// Gives them back.
+    pub restore: fn(),
+    /// True if the terminal is this program's now.
+    pub are_ours: fn() -> bool,
+    /// Notes whether the terminal shows the screen.
+    pub has_screen: fn(bool),
 }
 
 /// The screen of a terminal on which a run is watched.
@@ -67,7 +84,7 @@ impl Screen {
         leave_before_a_panic(keys);
         let thread = thread::Builder::new().name("screen".to_owned()).spawn(move || {
             // Without a screen the run goes on; the progress line takes its place.
-            drop(watch(&live, &control, &out, (&ends, &shows)));
+            drop(watch(&live, &control, &out, &ends, &shows));
             shows.store(false, Ordering::Release);
         })?;
         Ok(Self { end, is_shown, keys, thread: Some(thread) })
@@ -159,7 +176,8 @@ fn watch(
     live: &SharedLive,
     control: &ScreenControl,
     out: &File,
-    (end, is_shown): (&AtomicBool, &AtomicBool),
+    end: &AtomicBool,
+    is_shown: &AtomicBool,
 ) -> io::Result<()> {
     let mut keys = Keys::take(control.keys);
     let mut view = View { has_colours: control.has_colours, ..View::default() };
@@ -167,7 +185,7 @@ fn watch(
     while !ends() {
         if is_shown.load(Ordering::Acquire) {
             (control.keys.has_screen)(true);
-            let shown = show(live, &mut view, (out.try_clone()?, &ends));
+            let shown = show(live, &mut view, out.try_clone()?, &ends);
             (control.keys.has_screen)(false);
             is_shown.store(false, Ordering::Release);
             if let Left::ToStop = shown? {
@@ -184,6 +202,43 @@ fn watch(
     Ok(())
 }
 
+/// Keys that were taken; given back once this is dropped.
+struct Keys(ScreenKeys);
+
+impl Keys {
+    /// Takes the keys, if that is possible.
+    fn take(keys: ScreenKeys) -> Option<Self> {
+        (keys.take)().then_some(Self(keys))
+    }
+
+    /// Waits for a key for a moment; true if it was the one that shows the screen.
+    fn is_pressed(&self) -> bool {
+        let stdin = io::stdin();
+        let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
+        let wait = Timespec { tv_sec: 0, tv_nsec: KEY_MAX.subsec_nanos().into() };
+        if !matches!(poll(&mut ready, Some(&wait)), Ok(1..)) {
+            return false;
+        }
+        let mut bytes = [0; 64];
+        // What a user types for another program is that program's; a read would stop this one.
+        let count = match (self.0.are_ours)() {
+            true => rustix::io::read(&stdin, &mut bytes).unwrap_or(0),
+            false => 0,
+        };
+        if count == 0 {
+            // The terminal has gone, or is another program's: it stays readable.
+            thread::sleep(KEY_MAX);
+        }
+        bytes[..count].contains(&SHOWS)
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        (self.0.restore)();
+    }
+}
+
 /// Why the screen was left.
 enum Left {
     /// For the progress line, or because the run ends.
@@ -196,7 +251,8 @@ enum Left {
 fn show(
     live: &SharedLive,
     view: &mut View,
-    (out, ends): (File, &dyn Fn() -> bool),
+    out: File,
+    ends: &dyn Fn() -> bool,
 ) -> io::Result<Left> {
     let mut entered = Entered::new(out)?;
     let mut paused: Option<Live> = None;
@@ -206,14 +262,13 @@ fn show(
         let version = live.lock().version();
         if drawn != Some(version) {
             drawn = Some(version);
-            let place = |frame: &mut ratatui::Frame<'_>| {
+            entered.0.draw(|frame| {
                 let area = frame.area();
                 match &paused {
                     Some(paused) => draw(paused, view, area, frame.buffer_mut()),
                     None => draw(&live.lock(), view, area, frame.buffer_mut()),
                 }
-            };
-            entered.0.draw(place)?;
+            })?;
         }
         if !event::poll(LOOK_EVERY)? {
             continue;

@@ -1,6 +1,6 @@
-//! A page on which a run is watched: a small HTTP server on a thread of its own.
+//! A page on which a run is watched, and finished pages: a small HTTP server on a thread of its own.
 //!
-//! It draws only while a browser watches, keeps the newest state and no queue: a viewer that reads
+//! The page of a run draws only while a browser watches, keeps the newest state and no queue: a viewer that reads
 //! slowly skips seconds. It answers only who knows its path, and no page of another origin.
 
 use super::SharedLive;
@@ -14,7 +14,7 @@ use axum::response::sse::{Event as Message, KeepAlive, Sse};
 use axum::routing::get;
 use futures_core::Stream;
 use memtide_base::Span;
-use memtide_report::{live_page, live_part};
+use memtide_report::{index_page, live_page, live_part};
 use memtide_scenario::WebPlace;
 use std::convert::Infallible;
 use std::fs::File;
@@ -100,8 +100,10 @@ impl WebView {
     pub fn finish(&mut self) {
         let linger = Duration::from_nanos(self.start.linger.ns());
         let deadline = Instant::now() + linger;
-        let was_watched = || self.site.was_watched.load(Ordering::Acquire);
-        while was_watched() && Instant::now() < deadline && !(self.start.is_stopping)() {
+        while self.site.was_watched.load(Ordering::Acquire)
+            && Instant::now() < deadline
+            && !(self.start.is_stopping)()
+        {
             thread::sleep(Duration::from_millis(20));
         }
         self.site.ends.store(true, Ordering::Release);
@@ -119,16 +121,16 @@ impl WebView {
 }
 
 /// The listening socket of a page, and its address.
-pub(super) struct WebListener {
-    pub(super) listener: TcpListener,
+struct WebListener {
+    listener: TcpListener,
     /// The path, with its slashes.
-    pub(super) path: String,
-    pub(super) url: String,
+    path: String,
+    url: String,
 }
 
 impl WebListener {
     /// Listens at `place`.
-    pub(super) fn open(place: &WebPlace) -> io::Result<Self> {
+    fn open(place: &WebPlace) -> io::Result<Self> {
         let listener = TcpListener::bind(place.address)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -187,11 +189,7 @@ async fn draw(site: &Site) {
 
 /// Refuses pages of other origins, and names that another party may let lead here; adds headers
 /// that keep the page to itself.
-pub(super) async fn guarded(
-    State(path): State<Arc<str>>,
-    request: Request,
-    next: Next,
-) -> Response<Body> {
+async fn guarded(State(path): State<Arc<str>>, request: Request, next: Next) -> Response<Body> {
     let mut response = match is_own(request.headers(), request.uri()) {
         // Without the path, nothing is told, not even that something else is wrong.
         _ if !request.uri().path().starts_with(&*path) => StatusCode::NOT_FOUND.into_response(),
@@ -212,9 +210,8 @@ pub(super) async fn guarded(
 
 /// True if the request is for an address, not a name, and comes from no page of another origin.
 fn is_own(headers: &HeaderMap, uri: &Uri) -> bool {
-    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-    let Some(host) = text(header::HOST).or_else(|| uri.authority().map(|host| host.as_str()))
-    else {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let Some(host) = host.or_else(|| uri.authority().map(|host| host.as_str())) else {
         return false;
     };
     let name = match host.rsplit_once(':') {
@@ -302,4 +299,50 @@ async fn next(mut viewer: Viewer) -> Option<(Message, Viewer)> {
             return Some((Message::default().event("part").data(&*part), viewer));
         }
     }
+}
+
+/// Pages that are being served.
+pub struct WebPages {
+    url: String,
+}
+
+impl WebPages {
+    /// The address of the first of them.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+/// Serves `pages`, each with its name. Several begin with a list of their names.
+///
+/// # Errors
+/// If the address cannot be used, or the system starts no thread.
+pub fn serve_pages(place: &WebPlace, pages: Vec<(String, String)>) -> io::Result<WebPages> {
+    let WebListener { listener, path, url } = WebListener::open(place)?;
+    let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
+    let first = match pages.as_slice() {
+        [(_, only)] => only.clone(),
+        _ => index_page(&names),
+    };
+    let mut routes = Router::new().route(&path, get(|| html(Arc::from(first))));
+    for (number, (_, page)) in pages.into_iter().enumerate() {
+        let page: Arc<str> = Arc::from(page);
+        routes = routes.route(&format!("{path}{number}"), get(move || html(Arc::clone(&page))));
+    }
+    let routes = routes
+        .fallback(|| async { StatusCode::NOT_FOUND })
+        .layer(from_fn_with_state(Arc::from(path), guarded));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    thread::Builder::new().name("web".to_owned()).spawn(move || {
+        // An error of the listener ends the pages; the program goes on until it is told to end.
+        drop(runtime.block_on(async move {
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            axum::serve(listener, routes).await
+        }));
+    })?;
+    Ok(WebPages { url })
+}
+
+async fn html(page: Arc<str>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], page.to_string())
 }

@@ -85,15 +85,16 @@ impl<W: Document> Table<W> {
     pub(super) fn describe(&mut self, format: &str, run: ParquetRun) {
         let ParquetRun { scenario, version, tags } = run;
         let tags = serde_json::to_string(&tags).expect("words are always written");
-        let entry =
-            |name: &str, text: &str| KeyValue::new(format!("memtide.{name}"), text.to_owned());
-        self.about = vec![
-            entry("format", format),
-            entry("version", &version),
-            entry("scenario", &scenario),
-            entry("tags", &tags),
-            entry("columns", &Column::description(&self.columns)),
+        let about = [
+            ("format", format),
+            ("version", &version),
+            ("scenario", &scenario),
+            ("tags", &tags),
+            ("columns", &Column::description(&self.columns)),
         ];
+        self.about = about
+            .map(|(name, text)| KeyValue::new(format!("memtide.{name}"), text.to_owned()))
+            .to_vec();
         self.version = version;
     }
 
@@ -277,25 +278,25 @@ impl Gathered {
 
 /// The columns as Parquet declares them.
 fn schema(columns: &[Column]) -> TypePtr {
-    let field = |column: &Column| {
-        let (physical, logical) = match column.cell {
-            CellForm::Whole => (Physical::INT64, Some(LogicalType::integer(64, false))),
-            CellForm::Fraction => (Physical::DOUBLE, None),
-            CellForm::Word => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-            // Keys need not be text.
-            CellForm::Bytes => (Physical::BYTE_ARRAY, None),
-        };
-        let repetition =
-            if column.is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-        let built = Type::primitive_type_builder(&column.name, physical)
-            .with_repetition(repetition)
-            .with_logical_type(logical)
-            .build();
-        Arc::new(built.expect("each form of cells is a type of Parquet"))
-    };
-    let fields = columns.iter().map(field).collect();
-    let rows = Type::group_type_builder("rows").with_fields(fields).build();
+    let columns = columns.iter().map(column_type).collect();
+    let rows = Type::group_type_builder("rows").with_fields(columns).build();
     Arc::new(rows.expect("columns have names"))
+}
+
+fn column_type(column: &Column) -> TypePtr {
+    let (physical, logical) = match column.cell {
+        CellForm::Whole => (Physical::INT64, Some(LogicalType::integer(64, false))),
+        CellForm::Fraction => (Physical::DOUBLE, None),
+        CellForm::Word => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        // Keys need not be text.
+        CellForm::Bytes => (Physical::BYTE_ARRAY, None),
+    };
+    let repetition = if column.is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+    let built = Type::primitive_type_builder(&column.name, physical)
+        .with_repetition(repetition)
+        .with_logical_type(logical)
+        .build();
+    Arc::new(built.expect("each form of cells is a type of Parquet"))
 }
 
 /// Converts an error of the Parquet library; errors of the destination are passed on unchanged.
