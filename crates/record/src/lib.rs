@@ -23,11 +23,11 @@ pub mod belief;
 
 pub mod warning;
 
+mod exit;
+
 mod record;
 
 pub mod sample;
-
-mod exit;
 
 #[cfg(test)]
 #[path = "../../base/tests/pages/mod.rs"]

@@ -1,15 +1,13 @@
-//! One measured operation, as a row of a sample file.
+//! Rows of tables: a measured operation and a wrong value; and the columns of tables, with their
+//! types.
 //!
-//! A plain value; it knows no file format.
-
-mod column;
-mod wrong_value;
-
-pub use column::{CellForm, Column};
-pub use wrong_value::{WrongValue, WrongValues};
+//! Plain values; no file format is known here.
 
 use memtide_base::{Instant, worded};
 use memtide_scenario::Kind;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 /// One measured operation. Instants count from the start of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +58,7 @@ impl Sample {
     pub fn to_json(&self) -> String {
         let [intended, sent, received] = [Some(self.intended), self.sent, self.received]
             .map(|at| at.map(|at| at.since(self.begun).ns()));
-        serde_json::json!({
+        json!({
             "intended_ns": intended,
             "sent_ns": sent,
             "received_ns": received,
@@ -102,6 +100,100 @@ worded! {
     }
     /// Name of the outcome in a sample file.
     pub const fn name;
+}
+
+/// A value that differs from what was stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WrongValue {
+    /// Position of its operation in the run's sequence.
+    pub op: u64,
+    /// The server that sent it, as the user named it.
+    pub server: String,
+    /// The requested key. For a value under a key that was not requested: the first requested key.
+    pub key: String,
+    /// Kind of fault: corrupt, wrong_key, stale or truncated.
+    pub class: &'static str,
+    /// Oldest version that was allowed; 0 for any.
+    pub version_min: u32,
+    /// Version that the value claims to be; none if it claims none.
+    pub version: Option<u32>,
+    /// Offset of the first wrong byte, from 0; the end of a truncated value.
+    pub offset: u64,
+}
+
+/// Wrong values found during the fill and the run. Bounded: values beyond the limit are only
+/// counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WrongValues {
+    /// The listed values.
+    pub listed: Vec<WrongValue>,
+    /// Number of further wrong values.
+    pub not_listed: u64,
+}
+
+impl WrongValue {
+    /// The row as a line of JSON, without its line break.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a row has only names as keys")
+    }
+}
+
+/// A column of a table that an output writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Name in the heading. The name of a time ends in its unit.
+    pub name: Cow<'static, str>,
+    /// Type of the cells.
+    pub cell: CellForm,
+    /// Unit of the numbers; none for counts, positions and words.
+    pub unit: Option<&'static str>,
+    /// True if a cell can be empty, because the figure does not exist or is unknown.
+    pub is_optional: bool,
+    /// Meaning of the cells.
+    pub meaning: &'static str,
+}
+
+/// Type of a column's cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellForm {
+    /// A whole number, 0 to 2⁶⁴ − 1.
+    Whole,
+    /// A number with a fraction.
+    Fraction,
+    /// One of a fixed set of words.
+    Word,
+    /// Any bytes.
+    Bytes,
+}
+
+impl Column {
+    /// A column whose cells are never empty.
+    pub(crate) const fn always(name: &'static str, cell: CellForm, meaning: &'static str) -> Self {
+        Self { name: Cow::Borrowed(name), cell, unit: None, is_optional: false, meaning }
+    }
+
+    /// A column whose cells can be empty.
+    pub(crate) const fn maybe(name: &'static str, cell: CellForm, meaning: &'static str) -> Self {
+        let mut column = Self::always(name, cell, meaning);
+        column.is_optional = true;
+        column
+    }
+
+    /// This column with a unit.
+    #[must_use]
+    pub(crate) const fn in_unit(mut self, unit: &'static str) -> Self {
+        self.unit = Some(unit);
+        self
+    }
+
+    /// Describes `columns` as a JSON object, by name.
+    pub fn description(columns: &[Self]) -> String {
+        let each = columns.iter().map(|column| {
+            let about = json!({ "unit": column.unit, "meaning": column.meaning });
+            (column.name.to_string(), about)
+        });
+        Value::Object(each.collect::<Map<_, _>>()).to_string()
+    }
 }
 
 #[cfg(test)]

@@ -1,24 +1,21 @@
 //! One second of the load: workers end it together, and agents report it to their master.
 
-mod agent;
 mod judged;
 mod log;
 mod progress;
 mod rows;
-mod kept;
 mod sum;
 mod travel;
 
-pub use agent::AgentSecond;
 pub use log::{log_end, log_head, log_of};
 pub use progress::LoadSoFar;
 pub use rows::IntervalRow;
 
 use crate::record::{
-    HostSecond, ServerReport, ServerSecond, SettledCounts, UnderWay, WorkerSecond,
+    HostSecond, SecondRecord, ServerReport, ServerSecond, SettledCounts, UnderWay, WorkerSecond,
 };
 use memtide_base::Span;
-use memtide_metrics::Histogram;
+use memtide_metrics::{Histogram, quantile};
 use memtide_scenario::Kind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -108,6 +105,92 @@ impl Interval {
     pub fn passed_over(&self) -> Range<u64> {
         let first = self.start.ns().saturating_add(OVER_NS) / SECOND_NS + 1;
         first..self.end().ns().saturating_sub(OVER_NS).div_ceil(SECOND_NS)
+    }
+
+    /// The second as a record keeps it; `times` has the response times of its measured operations.
+    /// Their percentiles are none if the times are unknown.
+    pub fn record(&self, times: &Histogram<u64>) -> SecondRecord {
+        let above = self.unanswered.get(&Kind::All).copied().unwrap_or(0);
+        let [response_p50_ns, response_p99_ns] =
+            [0.5, 0.99].map(|p| quantile(times, above, p).known());
+        SecondRecord {
+            start_s: self.start.as_s_f64(),
+            length_s: self.length.as_s_f64(),
+            counts: self.counts,
+            response_p50_ns,
+            response_p99_ns,
+            under_way: self.under_way,
+            servers: self.servers.clone(),
+            no_server: Some(self.no_server).filter(|none| *none != SettledCounts::default()),
+            workers: self.workers.clone(),
+            reports: self.reports.clone(),
+            host: self.host.clone(),
+        }
+    }
+
+    /// The second of a record, without the state of single workers. Its times are unknown.
+    pub fn of_record(second: &SecondRecord) -> Self {
+        Self {
+            start: Span::from_s_f64(second.start_s),
+            length: Span::from_s_f64(second.length_s),
+            counts: second.counts,
+            under_way: second.under_way,
+            servers: second.servers.clone(),
+            no_server: second.no_server.unwrap_or_default(),
+            reports: second.reports.clone(),
+            host: second.host.clone(),
+            ..Self::default()
+        }
+    }
+}
+
+/// One second of one agent's load, for views of a run under way; it is in no record and does not
+/// travel. It has figures in place of histograms, because a run may have hundreds
+/// of agents.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentSecond {
+    /// The agent's name.
+    pub name: String,
+    /// Length of the second; longer if the agent stood still.
+    pub length: Span,
+    /// Operations that ended in it.
+    pub counts: SettledCounts,
+    /// 50th percentile of response times in ns; none if too few operations were answered.
+    pub response_ns_p50: Option<u64>,
+    /// 99th percentile of response times in ns.
+    pub response_ns_p99: Option<u64>,
+    /// 99th percentile of lag in ns.
+    pub lag_ns_p99: Option<u64>,
+    /// Age of its backlog in seconds; none if that is unknown.
+    pub oldest_due_s: Option<f64>,
+    /// The busiest worker's busy share.
+    pub busy: Option<f64>,
+    /// The largest share of a worker without its CPU.
+    pub kept: Option<f64>,
+    /// The busy share of its machine's CPUs.
+    pub cpu_busy: Option<f64>,
+}
+
+impl AgentSecond {
+    /// The agent's part of a second, as it reported it.
+    pub fn of(name: &str, second: &Interval) -> Self {
+        let above = second.unanswered.get(&Kind::All).copied().unwrap_or(0);
+        let [response_ns_p50, response_ns_p99] =
+            [0.5, 0.99].map(|p| quantile(second.response.get(&Kind::All)?, above, p).known());
+        let lag = second.lag.get(&Kind::All);
+        let workers = second.workers.iter();
+        Self {
+            name: name.to_owned(),
+            length: second.length,
+            counts: second.counts,
+            response_ns_p50,
+            response_ns_p99,
+            lag_ns_p99: lag.and_then(|lag| quantile(lag, 0, 0.99).known()),
+            oldest_due_s: second.under_way.oldest_due_s,
+            busy: workers.clone().filter_map(|worker| worker.busy).reduce(f64::max),
+            kept: workers.filter_map(|worker| worker.kept).reduce(f64::max),
+            cpu_busy: second.host.as_ref().and_then(|host| host.cpu_busy),
+        }
     }
 }
 

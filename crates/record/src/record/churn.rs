@@ -140,7 +140,7 @@ impl ChurnRecord {
     }
 
     /// True if connections were started and none opened.
-    pub(super) fn none_opened(&self) -> bool {
+    pub(crate) fn none_opened(&self) -> bool {
         let phases = self.phases();
         phases.iter().any(|(_, it)| it.started > 0) && phases.iter().all(|(_, it)| it.opened == 0)
     }

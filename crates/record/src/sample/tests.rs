@@ -17,7 +17,7 @@ fn objects_have_the_columns_of_a_file_of_samples() {
         bytes: 0,
         connection: None,
     };
-    let object: serde_json::Value = serde_json::from_str(&sample.to_json()).unwrap();
+    let object: Value = serde_json::from_str(&sample.to_json()).unwrap();
     let names: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(names, Sample::COLUMNS.map(|column| column.name));
     for (column, cell) in Sample::COLUMNS.iter().zip(object.as_object().unwrap().values()) {
