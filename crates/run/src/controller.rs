@@ -84,7 +84,7 @@ fn carry_out<F: Fleet>(
         Load::Auto if survey.unreachable => Load::Never,
         load => load,
     };
-    let filled = fill(fleet, scenario, plan, (load, lowered.sampled), observer)?;
+    let filled = fill(fleet, scenario, plan, load, lowered.sampled, observer)?;
     let mut commands = ServerCommands::default();
     let start = barrier.as_ref().map_or(ShareStart::WhenReady, |barrier| barrier.kind());
     let mut monitor = Monitor::new(plan, watched(lowered, plan, &survey), began);
@@ -138,9 +138,7 @@ fn carry_out<F: Fleet>(
     for row in monitor.rows.rest(&record.intervals) {
         observer.on(&Event::Row(Box::new(row.clone())));
     }
-    for warning in warnings {
-        observer.on(&Event::Warning(warning));
-    }
+    warnings.into_iter().for_each(|warning| observer.on(&Event::Warning(warning)));
     let wrong_values = wrong_values(plan, &filled, main.as_ref());
     observer.on(&Event::WrongValues(Box::new(wrong_values.clone())));
     observer.on(&Event::Done(Box::new(record.clone())));

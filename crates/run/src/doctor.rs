@@ -232,8 +232,8 @@ fn busy(findings: &Findings<'_>) -> Check {
         return judged(code, false, message, share, KEPT_MAX);
     }
     if busy < BUSY_MAX {
-        let passed = |message| judged(code, true, message, busy, BUSY_MAX);
-        return passed(format!("the busiest worker was busy {} of the time", format_percent(busy)));
+        let message = format!("the busiest worker was busy {} of the time", format_percent(busy));
+        return judged(code, true, message, busy, BUSY_MAX);
     }
     let message = if is_closed(findings) {
         format!(
@@ -285,14 +285,13 @@ fn judged(code: CheckKind, passed: bool, message: String, measured: f64, allowed
 
 /// Warnings that follow from failed checks.
 pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning> {
-    let failed = |code| {
-        checks.iter().find(|check| check.code == code && check.result == CheckResult::Failed)
-    };
     let mut warnings = Vec::new();
     let mut kept_max = KEPT_MAX;
     let late =
         [(CheckKind::GeneratorP99, Percentile::P99), (CheckKind::GeneratorP50, Percentile::P50)];
-    let late = late.into_iter().find(|(code, _)| failed(*code).is_some());
+    let late = late.into_iter().find(|(code, _)| {
+        checks.iter().any(|check| check.code == *code && check.result == CheckResult::Failed)
+    });
     if let Some((_, percentile)) = late
         && let (Quantile::Known(seen_ns), Quantile::Known(ideal_ns)) =
             seen_and_ideal(findings, percentile.fraction())
@@ -332,7 +331,6 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
 /// waits for a CPU beside stops that are as long as the delay. A quota stops a worker as other
 /// threads do, and for longer than these if it is the cause.
 fn late_cause(findings: &Findings<'_>, delay: Span) -> LateCause {
-    let most = |shares: &[f64]| shares.iter().copied().fold(0.0, f64::max);
     let (limit, still) = match delay >= STALL {
         true => (STALLED_SHARE, most(findings.still)),
         false => (KEPT_MAX, 0.0),
@@ -358,6 +356,10 @@ fn late_cause(findings: &Findings<'_>, delay: Span) -> LateCause {
     } else {
         LateCause::Wake
     }
+}
+
+fn most(shares: &[f64]) -> f64 {
+    shares.iter().copied().fold(0.0, f64::max)
 }
 
 /// Fraction of `measured_s` in which a worker was at work: it did not wait for anything, and other

@@ -12,14 +12,14 @@ use crate::lower::{SampledServers, compares_lengths, keys_own, needs_keys, plan_
 use crate::observer::Observer;
 use crate::run_plan::{Ended, Loss, run_plan};
 use length::{check_length, check_lengths, is_tried};
-use memtide_base::{Instant, Sentence, ServerId};
+use memtide_base::{Sentence, ServerId, Span};
 use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, TallySum};
 use memtide_record::warning::Shortfall;
 use memtide_record::{Event, Phase, Progress, Warning, natively};
 use memtide_scenario::{Load, Scenario};
 use memtide_workload::{OpKind, WindowPlan};
 use memtide_world::driver::Refusal;
-use memtide_world::fleet::{Fleet, Trouble, TroubleKind};
+use memtide_world::fleet::{Fleet, TroubleKind};
 use memtide_world::plan::{Work, segment};
 use memtide_world::{Closed, Plan, ServerPlan};
 use probe::{Probed, accept_as_it_is, wants_keys};
@@ -68,7 +68,8 @@ pub(crate) fn fill<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
     plan: &Plan,
-    (load, sampled): (Load, SampledServers),
+    load: Load,
+    sampled: SampledServers,
     observer: &mut impl Observer,
 ) -> Result<Filled, Failure> {
     let mut filled = Filled::default();
@@ -92,7 +93,7 @@ pub(crate) fn fill<F: Fleet>(
         }
         if looks {
             for server in &plan.servers {
-                accept_as_it_is(fleet, scenario, (plan, server), &mut filled)?;
+                accept_as_it_is(fleet, scenario, plan, server, &mut filled)?;
             }
         }
         return Ok(filled);
@@ -102,7 +103,7 @@ pub(crate) fn fill<F: Fleet>(
         if is_tried {
             check_lengths(fleet, scenario, plan, &mut filled)?;
         }
-        fill_windows(fleet, scenario, (plan, window), &mut filled, observer)?;
+        fill_windows(fleet, scenario, plan, window, &mut filled, observer)?;
         return Ok(filled);
     }
     let keys = keys_own(plan);
@@ -111,8 +112,7 @@ pub(crate) fn fill<F: Fleet>(
     }
     for server in &plan.servers {
         observer.on(&Event::Note(format!("asking server {} for a sample of keys", server.name)));
-        let wanted =
-            load != Load::Auto || wants_keys(fleet, scenario, (plan, server), &mut filled)?;
+        let wanted = load != Load::Auto || wants_keys(fleet, scenario, plan, server, &mut filled)?;
         if is_tried && !filled.interrupted && (wanted || stores) {
             check_length(fleet, plan, server, &mut filled)?;
         }
@@ -124,7 +124,7 @@ pub(crate) fn fill<F: Fleet>(
         }
         observer.on(&Event::Note(format!("filling server {} with {keys} keys", server.name)));
         let room = sampled.filled.then(|| Room::new(fleet, plan, server, &mut filled));
-        fill_server(fleet, scenario, (plan, server, room), &mut filled, observer)?;
+        fill_server(fleet, scenario, plan, server, room, &mut filled, observer)?;
     }
     Ok(filled)
 }
@@ -133,7 +133,8 @@ pub(crate) fn fill<F: Fleet>(
 fn fill_windows<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
-    (plan, window): (&Plan, &WindowPlan),
+    plan: &Plan,
+    window: &WindowPlan,
     filled: &mut Filled,
     observer: &mut impl Observer,
 ) -> Result<(), Failure> {
@@ -146,9 +147,9 @@ fn fill_windows<F: Fleet>(
     let fill = plan_of(plan, Work::FillWindows);
     let copies = plan.copies();
     let ended = run_plan(fleet, &fill, &mut |_, start, looked, totals| {
-        observer.on(&progress((start, looked.at), totals, (0, total * copies)));
+        observer.on(&progress(looked.at.since(start), totals, 0, total * copies));
     })?;
-    let counters = filled.absorb(&ended, ("every server", "sets of the windows"), &fill)?;
+    let counters = filled.absorb(&ended, "every server", "sets of the windows", &fill)?;
     // A missing copy would be missed by reads.
     let stored = counters.replies[ReplyClass::Stored as usize] / copies;
     filled.held.note(total, stored);
@@ -176,7 +177,9 @@ fn server_number(plan: &Plan, server: &ServerPlan) -> ServerId {
 fn fill_server<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
-    (plan, server, mut room): (&Plan, &ServerPlan, Option<Room<'_>>),
+    plan: &Plan,
+    server: &ServerPlan,
+    mut room: Option<Room<'_>>,
     filled: &mut Filled,
     observer: &mut impl Observer,
 ) -> Result<(), Failure> {
@@ -185,7 +188,7 @@ fn fill_server<F: Fleet>(
     let (mut first, mut refused) = (0, Refused::default());
     while first < total && !filled.interrupted {
         let end = (first + portion).min(total);
-        let missed = store(fleet, (plan, server), first..end, filled, observer)?;
+        let missed = store(fleet, plan, server, first..end, filled, observer)?;
         first = end;
         if filled.interrupted {
             return Ok(());
@@ -235,7 +238,8 @@ impl Refused {
 /// Stores the keys with these ids. Returns the keys that the server refused or lost.
 fn store<F: Fleet>(
     fleet: &mut F,
-    (plan, server): (&Plan, &ServerPlan),
+    plan: &Plan,
+    server: &ServerPlan,
     ids: Range<u64>,
     filled: &mut Filled,
     observer: &mut impl Observer,
@@ -244,22 +248,18 @@ fn store<F: Fleet>(
     let server_id = server_number(plan, server);
     let fill = plan_of(plan, Work::Fill { server: server_id, first: ids.start, end: ids.end });
     let ended = run_plan(fleet, &fill, &mut |_, start, looked, totals| {
-        observer.on(&progress((start, looked.at), totals, (ids.start, total)));
+        observer.on(&progress(looked.at.since(start), totals, ids.start, total));
     })?;
-    let counters = filled.absorb(&ended, (&of_server(server), "sets of the fill"), &fill)?;
+    let counters = filled.absorb(&ended, &of_server(server), "sets of the fill", &fill)?;
     let keys = count - counters.replies[ReplyClass::Stored as usize];
     let why = if keys > 0 { said(&ended) } else { Sentence::default() };
     Ok(Refused { keys, why })
 }
 
-/// Progress of a fill that has `done` keys of `total` behind it since its start.
-fn progress(
-    (start, now): (Instant, Instant),
-    totals: &TallySum,
-    (done, total): (u64, u64),
-) -> Event {
+/// Progress of a fill that had `done` keys of `total` behind it when it began, `elapsed` ago.
+fn progress(elapsed: Span, totals: &TallySum, done: u64, total: u64) -> Event {
     let counters = &totals.segments[usize::from(segment::MEASURE)];
-    let elapsed_s = now.since(start).as_s_f64();
+    let elapsed_s = elapsed.as_s_f64();
     Event::Progress(Progress {
         phase: Phase::Load,
         elapsed_s,
@@ -292,9 +292,9 @@ fn said(ended: &Ended) -> Sentence {
 
 /// The server's breach of the protocol; the last one known.
 fn broken(ended: &Ended) -> Sentence {
-    let breach = |trouble: &Trouble| matches!(trouble.what, TroubleKind::Closed(Closed::Broken(_)));
-    let trouble = ended.workers.iter().filter_map(|worker| worker.trouble).find(breach);
-    match trouble {
+    let mut troubles = ended.workers.iter().filter_map(|worker| worker.trouble);
+    let breach = troubles.find(|it| matches!(it.what, TroubleKind::Closed(Closed::Broken(_))));
+    match breach {
         Some(trouble) => trouble.what.sentence(),
         None => Sentence::new("broke the protocol").and(&said(ended)),
     }
@@ -315,7 +315,8 @@ impl Filled {
     fn absorb(
         &mut self,
         ended: &Ended,
-        (who, what): (&str, &str),
+        who: &str,
+        what: &str,
         plan: &Plan,
     ) -> Result<Counters, Failure> {
         let who = who.to_owned();

@@ -320,14 +320,12 @@ fn verify(scenario: &Scenario, servers: usize, window: Option<&WindowPlan>) -> O
             let oracle = Arc::new(Oracle::of_slots(window.slots().get()));
             vec![oracle; servers]
         }
-        Some(window) => {
-            let oracle = |_| Arc::new(Oracle::of_slots(window.slots().get()));
-            (0..servers).map(oracle).collect()
-        }
-        None => {
-            let oracle =
-                |_| Arc::new(Oracle::new(scenario.keys, scenario.verify_keys, scenario.seed));
-            (0..servers).map(oracle).collect()
+        _ => {
+            let oracles = (0..servers).map(|_| match window {
+                Some(window) => Oracle::of_slots(window.slots().get()),
+                None => Oracle::new(scenario.keys, scenario.verify_keys, scenario.seed),
+            });
+            oracles.map(Arc::new).collect()
         }
     };
     Some(Verify { fraction: scenario.verify, writer: 0, oracles, lifetimes, lengths: false })

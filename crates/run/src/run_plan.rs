@@ -414,8 +414,8 @@ impl Ended {
         let planned = plan.window.measure_end(self.start);
         let end = if self.is_counted_out() {
             // It extends to the last event.
-            let events = |worker: &WorkerReport| worker.last_settled.max(worker.last_intended);
-            self.workers.iter().map(events).max().unwrap_or(start).min(planned)
+            let last = self.workers.iter().map(|it| it.last_settled.max(it.last_intended)).max();
+            last.unwrap_or(start).min(planned)
         } else {
             planned.min(self.stopped)
         };

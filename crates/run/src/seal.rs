@@ -5,7 +5,6 @@ mod servers;
 mod silence;
 mod slicing;
 mod upsets;
-mod wrong_values;
 
 use crate::doctor::{self, Errors, Findings};
 use crate::fill::Filled;
@@ -18,13 +17,15 @@ use crate::share::{NotRun, Share};
 use crate::survey::{ServerCommands, Survey, whole};
 use memtide_base::{Instant, Span};
 use memtide_belief::own;
-use memtide_metrics::{Counters, ErrorClass, Histogram, Row, TallySum, Times};
+use memtide_metrics::{
+    Counters, ErrorClass, Histogram, Mismatch, Mismatches, Row, TallySum, Times,
+};
 use memtide_record::warning::warning_order;
 use memtide_record::{
     Agreement, Believable, ClientRecord, Counts, Distribution, EndedBy, FloorRecord,
     IntervalRecord, ItemFigures, LagSplit, Lanes, LoopKind, Means, MessageSizes, Phases,
     RateRecord, Record, ServerCounters, ShareRecord, ShareStart, SliceRecord, WarmupEnd, Warning,
-    Wide, per_second,
+    Wide, WrongValue, WrongValues, per_second,
 };
 use memtide_scenario::{Kind, Scenario};
 use memtide_world::fleet::{CpuTime, WorkerReport};
@@ -33,7 +34,6 @@ use memtide_world::{Pacing, Plan, RateUnit};
 use std::collections::BTreeMap;
 
 pub(crate) use churn::none_opened;
-pub(crate) use wrong_values::wrong_values;
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -559,4 +559,29 @@ fn server_warnings<W: Observer>(record: &Record, material: &Material<'_, W>) -> 
     let told = material.agreement.warning(&record.plan.servers);
     warnings.extend(told.filter(|it| is_expected || matches!(it, Warning::OtherClients { .. })));
     warnings
+}
+
+/// Wrong values found during the fill and in the load.
+pub(crate) fn wrong_values(plan: &Plan, filled: &Filled, main: Option<&Ended>) -> WrongValues {
+    let parts = [Some(&filled.mismatches), main.map(|main| &main.totals.mismatches)];
+    let parts = parts.into_iter().flatten();
+    WrongValues {
+        listed: parts.clone().flat_map(Mismatches::kept).map(|m| worded(plan, m)).collect(),
+        not_listed: parts.map(Mismatches::lost).sum(),
+    }
+}
+
+fn worded(plan: &Plan, mismatch: &Mismatch) -> WrongValue {
+    let &Mismatch { op, key, server, class, version_min, version, offset } = mismatch;
+    let mut bytes = Vec::new();
+    plan.keys.write(key, &mut bytes);
+    WrongValue {
+        op,
+        server: plan.servers[server.index()].name.clone(),
+        key: String::from_utf8_lossy(&bytes).into_owned(),
+        class: class.name(),
+        version_min,
+        version,
+        offset,
+    }
 }

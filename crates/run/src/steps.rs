@@ -206,21 +206,22 @@ fn begun(number: u32, Trial { rate, role, .. }: Trial) -> StepBegun {
 fn step_of(
     StepBegun { number, rate, role }: StepBegun,
     &StepResult { achieved, behind, spoilt, goal, .. }: &StepResult,
-    (low, high): (Option<Rate>, Option<Rate>),
+    [low, high]: [Option<Rate>; 2],
     record: Record,
 ) -> Step {
-    let per_s = |rate: Option<Rate>| rate.map(|rate| rate.per_s);
+    let [rate_per_s, low_per_s, high_per_s] =
+        [rate, low, high].map(|rate| rate.map(|rate| rate.per_s));
     Step {
         number,
         role,
-        rate_per_s: per_s(rate),
+        rate_per_s,
         achieved_per_s: achieved.per_s,
         behind,
         spoilt,
         goal,
         figure_ns: None,
-        low_per_s: per_s(low),
-        high_per_s: per_s(high),
+        low_per_s,
+        high_per_s,
         record,
     }
 }
@@ -265,12 +266,9 @@ fn result(
     record: &Record,
 ) -> StepResult {
     let rate = trial.rate;
-    let of = |record: &Record| match rate.per_s > 0.0 {
-        true => record.achieved(),
-        false => record.in_schedule_unit(served_per_s(record)),
-    };
     let own = record.own.as_deref().filter(|_| plan.counts_own);
-    let achieved = own.map_or(of(record), |own| of(record) + of(own));
+    let achieved =
+        own.map_or(achieved(record, rate), |own| achieved(record, rate) + achieved(own, rate));
     let asked = asked(rate, own.and_then(Record::target).unwrap_or(rate * 0.0), record);
     let expected = (asked.per_s * record.measured_s).max(1.0);
     // Gaps without a variance explain every shortfall; a server that cannot keep up must show.
@@ -286,6 +284,14 @@ fn result(
     let spoilt = behind && was_busy(record);
     let longer = trial.longer;
     StepResult { rate, achieved, goal, behind, spoilt, longer, off, high_ns, pause_ns, longer_by }
+}
+
+/// The rate that a step at `rate` achieved; without a rate, that of the answers.
+fn achieved(record: &Record, rate: Rate) -> Rate {
+    match rate.per_s > 0.0 {
+        true => record.achieved(),
+        false => record.in_schedule_unit(served_per_s(record)),
+    }
 }
 
 /// True if a worker of memtide had no CPU time left, or waited for it: what was not sent then says

@@ -48,7 +48,7 @@ pub(super) fn check_length<F: Fleet>(
 ) -> Result<(), Failure> {
     let one = plan_of(plan, Work::Fill { server: server_number(plan, server), first: 0, end: 1 });
     let ended = run_plan(fleet, &one, &mut |_, _, _, _| {})?;
-    filled.absorb(&ended, (&of_server(server), "the set of a long value"), &one)?;
+    filled.absorb(&ended, &of_server(server), "the set of a long value", &one)?;
     let Some(refusal) = ended.refusal().filter(is_of_length) else { return Ok(()) };
     let told = settings(fleet, plan, server).ok();
     let item_bytes_max = told.map(|told| whole(&told, "item_size_max")).filter(|most| *most > 0);

@@ -43,10 +43,11 @@ impl Probed {
 pub(super) fn wants_keys<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
-    (plan, server): (&Plan, &ServerPlan),
+    plan: &Plan,
+    server: &ServerPlan,
     filled: &mut Filled,
 ) -> Result<bool, Failure> {
-    let probed = sample(fleet, plan, server, (keys_own(plan), filled))?;
+    let probed = sample(fleet, plan, server, keys_own(plan), filled)?;
     let strange = probed.is_strange();
     if !strange {
         filled.accept(&probed, server_number(plan, server));
@@ -80,10 +81,11 @@ pub(super) fn wants_keys<F: Fleet>(
 pub(super) fn accept_as_it_is<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
-    (plan, server): (&Plan, &ServerPlan),
+    plan: &Plan,
+    server: &ServerPlan,
     filled: &mut Filled,
 ) -> Result<(), Failure> {
-    let probed = sample(fleet, plan, server, (keys_own(plan), filled))?;
+    let probed = sample(fleet, plan, server, keys_own(plan), filled)?;
     let Counters { hits, resized, .. } = probed.counters;
     let Some(mean) = probed.bytes_mean().filter(|_| resized > 0) else { return Ok(()) };
     if scenario.load_partial {
@@ -111,23 +113,24 @@ pub(super) fn sample<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
     server: &ServerPlan,
-    (keys, filled): (u64, &mut Filled),
+    keys: u64,
+    filled: &mut Filled,
 ) -> Result<Probed, Failure> {
     let work = Work::Sample { server: server_number(plan, server), keys };
-    probe(fleet, (plan, server), work, filled)
+    probe(fleet, plan, server, work, filled)
 }
 
 /// Carries out `work`, which reads keys of `server`.
 pub(super) fn probe<F: Fleet>(
     fleet: &mut F,
-    (plan, server): (&Plan, &ServerPlan),
+    plan: &Plan,
+    server: &ServerPlan,
     work: Work,
     filled: &mut Filled,
 ) -> Result<Probed, Failure> {
     let probe = plan_of(plan, work);
     let ended = run_plan(fleet, &probe, &mut |_, _, _, _| {})?;
-    let counters =
-        filled.absorb(&ended, (&of_server(server), "gets of a sample of keys"), &probe)?;
+    let counters = filled.absorb(&ended, &of_server(server), "gets of a sample of keys", &probe)?;
     // A run may be about some errors; a server that mostly replies with errors is no memcached.
     if counters.answered < counters.intended / 2 && !ended.interrupted {
         let Counters { answered, intended, .. } = counters;

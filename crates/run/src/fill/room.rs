@@ -76,14 +76,14 @@ impl<'a> Room<'a> {
             return Ok(());
         }
         self.evictions = evictions;
-        let probed = sample(fleet, plan, server, (end, filled))?;
+        let probed = sample(fleet, plan, server, end, filled)?;
         filled.accept(&probed, server_number(plan, server));
         let (mut sampled, mut missing) = (probed.counters.keys, probed.missing());
         let found = share(sampled - missing, sampled);
         if evicted > 0 && missing == 0 {
             let number = server_number(plan, server);
             let work = Work::Earliest { server: number };
-            let probed = probe(fleet, (plan, server), work, filled)?;
+            let probed = probe(fleet, plan, server, work, filled)?;
             filled.accept(&probed, number);
             sampled += probed.counters.keys;
             missing += probed.missing();

@@ -30,7 +30,7 @@ impl Lanes {
         let workers = workers(scenario, around, why);
         match around.share {
             None => Ok(Self { total: workers.min(workers_max) as u16, here: None }),
-            Some(share) => of_share(scenario, share, (workers, workers_max)),
+            Some(share) => of_share(scenario, share, workers, workers_max),
         }
     }
 
@@ -45,7 +45,8 @@ impl Lanes {
 fn of_share(
     scenario: &Scenario,
     share: Share,
-    (workers, workers_max): (u32, u32),
+    workers: u32,
+    workers_max: u32,
 ) -> Result<Lanes, Problem> {
     let total = u64::from(workers) * u64::from(share.of);
     if total <= u64::from(workers_max.min(LANES_MAX)) {

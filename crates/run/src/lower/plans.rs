@@ -10,6 +10,7 @@ use memtide_scenario::{Load, OnFull, Problem, Scenario};
 use memtide_workload::{KeyPart, Mix, MixOrder, OpKind, Popularity, SourcePlan, WindowPlan};
 use memtide_world::plan::{Backoff, Reconnect, RequestPlan, RowPlan, StepTask, Task, Work};
 use memtide_world::{Clients, Cooldown, Pacing, Plan, RateUnit, Refill, Transport, Verify, Window};
+use std::ops::Range;
 
 const FILL_CONNECTIONS_PER_WORKER: u32 = 4;
 const FILL_DEPTH_MAX: u32 = 64;
@@ -48,10 +49,9 @@ impl Planner {
     /// The plan of `task`. All plans of one run share what is known of the values on the servers.
     /// Fails if the scenario cannot be carried out here, or has no such task.
     pub fn plan(&mut self, task: &Task) -> Result<Plan, Unplannable> {
-        let of_run = |load: &Plan| (load.task.step, load.task.writer) == (task.step, task.writer);
-        let load = match self.load.take().filter(of_run) {
-            Some(load) => load,
-            None => {
+        let load = match self.load.take() {
+            Some(load) if load.task.step == task.step && load.task.writer == task.writer => load,
+            _ => {
                 let lowered = lower_step(&self.scenario, task.step, &self.around);
                 signed(&lowered.map_err(Unplannable::Scenario)?.plan, task.writer)
             }
@@ -127,13 +127,17 @@ pub(crate) fn signed(plan: &Plan, writer: u32) -> Plan {
 
 /// True if `work` belongs to the run with this `load`.
 fn is_of(load: &Plan, work: Work) -> bool {
-    let has = |server: ServerId| server.index() < load.servers.len();
+    let servers = load.servers.len();
     match work {
         Work::Load => true,
         Work::FillWindows => load.source.window.is_some(),
-        Work::Fill { server, first, end } => has(server) && first < end && end <= keys_own(load),
-        Work::Sample { server, keys } => has(server) && (1..=keys_own(load)).contains(&keys),
-        Work::Earliest { server } => has(server),
+        Work::Fill { server, first, end } => {
+            server.index() < servers && first < end && end <= keys_own(load)
+        }
+        Work::Sample { server, keys } => {
+            server.index() < servers && (1..=keys_own(load)).contains(&keys)
+        }
+        Work::Earliest { server } => server.index() < servers,
     }
 }
 
@@ -142,15 +146,15 @@ pub(crate) fn plan_of(load: &Plan, work: Work) -> Plan {
     let plan = match work {
         Work::Load => load.clone(),
         Work::FillWindows => fill_windows(load),
-        Work::Fill { server, first, end } => fill(load, server, (first, end)),
+        Work::Fill { server, first, end } => fill(load, server, first..end),
         Work::Sample { server, keys } => {
             let (popularity, ops) = sample(load, keys);
-            probe(load, server, (popularity, keys), ops)
+            probe(load, server, popularity, keys, ops)
         }
         Work::Earliest { server } => {
             let keys = keys_own(load);
             let first = Popularity::Onward(0, key_part(load));
-            probe(load, server, (first, keys), EARLIEST.min(keys).min(reads_max(load)))
+            probe(load, server, first, keys, EARLIEST.min(keys).min(reads_max(load)))
         }
     };
     Plan { task: Task { work, ..load.task }, ..plan }
@@ -165,16 +169,16 @@ fn fill_windows(load: &Plan) -> Plan {
     beside(load, source, total)
 }
 
-fn fill(load: &Plan, server: ServerId, (first, end): (u64, u64)) -> Plan {
-    let source = side_source(load, OpKind::Set, Popularity::Onward(first, key_part(load)));
+fn fill(load: &Plan, server: ServerId, keys: Range<u64>) -> Plan {
+    let source = side_source(load, OpKind::Set, Popularity::Onward(keys.start, key_part(load)));
     let fitting = (FILL_BYTES / (value_bytes(load) as usize + 64)) as u32;
     let workers = load.own_workers().len() as u32;
-    assert!(first < end && end <= keys_own(load), "a fill stores keys of this process");
+    assert!(!keys.is_empty() && keys.end <= keys_own(load), "a fill stores keys of this process");
     Plan {
         connections: (workers * FILL_CONNECTIONS_PER_WORKER)
             .min(load.own_connections().max(workers)),
         depth: fitting.clamp(1, FILL_DEPTH_MAX),
-        ..side_plan(load, server, source, end - first)
+        ..side_plan(load, server, source, keys.end - keys.start)
     }
 }
 
@@ -194,7 +198,7 @@ fn sample(load: &Plan, keys: u64) -> (Popularity, u64) {
 }
 
 /// A probe of `ops` reads among the first `keys` of this process's keys, chosen by `popularity`.
-fn probe(load: &Plan, server: ServerId, (popularity, keys): (Popularity, u64), ops: u64) -> Plan {
+fn probe(load: &Plan, server: ServerId, popularity: Popularity, keys: u64, ops: u64) -> Plan {
     let source = side_source(load, OpKind::Get, popularity);
     // Ids that contain this number of this process's keys.
     assert!((1..=keys_own(load)).contains(&keys), "a sample is of keys of this process");

@@ -52,8 +52,8 @@ pub(crate) fn merged_slice(slots: &[Slice], kind: Kind, plan: &Plan) -> Slice {
 
 /// Keys of the operations that were sent; an operation without keys counts as one.
 pub(crate) fn keys_sent(counters: &Counters) -> u64 {
-    let asks_by_key = |kind: &OpKind| kind.reads() && !kind.does(Action::ReadAndTouch);
-    let asking = OpKind::ALL.into_iter().filter(asks_by_key);
+    let reading = OpKind::ALL.into_iter().filter(|kind| kind.reads());
+    let asking = reading.filter(|kind| !kind.does(Action::ReadAndTouch));
     let by_keys: u64 = asking.map(|kind| counters.kinds[kind.index()].sent).sum();
     counters.sent - by_keys + counters.keys_asked
 }

@@ -112,11 +112,11 @@ impl Answers {
 
 /// Number of connections to a server, over all workers of this process.
 fn connections(plan: &Plan, numbers: &Numbers) -> u32 {
-    let of_worker = |worker| {
+    let of_workers = plan.own_workers().map(|worker| {
         let servers = (0..plan.connections_of(worker)).map(|nth| plan.server_of(worker, nth));
         servers.filter(|server| numbers.contain(server.index())).count() as u32
-    };
-    plan.own_workers().map(of_worker).sum()
+    });
+    of_workers.sum()
 }
 
 /// How many lost connections were restored, and how long that took.

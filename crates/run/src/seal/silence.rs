@@ -44,9 +44,10 @@ fn listeners(plan: &Plan, is_it: impl Fn(usize) -> bool) -> usize {
         .filter(|&number| is_it(number))
         .map(|it| ServerId(it as u16))
         .collect();
-    let heard_by =
-        |worker| servers.iter().filter(|server| connects(plan, worker, **server)).count();
-    plan.own_workers().map(heard_by).sum()
+    let of_workers = plan
+        .own_workers()
+        .map(|worker| servers.iter().filter(|server| connects(plan, worker, **server)).count());
+    of_workers.sum()
 }
 
 /// True if a worker has a connection to a server.

@@ -79,23 +79,24 @@ impl Aim {
             return Reach::default();
         }
         let record = record.judged();
-        let ranges = || goals.iter().filter_map(|goal| Some((goal, range(goal, record)?)));
-        let hides = |(goal, range): (&Goal, Ranged)| {
+        let ranges = goals.iter().filter_map(|goal| Some((goal, range(goal, record)?)));
+        let ranges: Vec<(&Goal, Ranged)> = ranges.collect();
+        let own_hides = ranges.iter().any(|(goal, range)| {
             !goal.relation.holds(range.low, goal.bound)
                 && goal.relation.holds(range.own_low, goal.bound)
-        };
+        });
         let own = [&record.lag_split.generator, &record.lag_split.client_busy];
         let longest = own.into_iter().filter_map(|lag| lag.max_ns).max();
-        let off = |(goal, range): (&Goal, Ranged)| {
-            [range.own_low, range.high].map(|end| (end / goal.bound).ln())
-        };
+        let off = ranges
+            .iter()
+            .map(|(goal, range)| [range.own_low, range.high].map(|end| (end / goal.bound).ln()));
         let placed = goals.iter().filter_map(|goal| placed(goal, record, confidence));
         let longer = placed.filter_map(|it| it.longer);
-        let nearest = ranges().map(off).max_by(|one, other| one[1].total_cmp(&other[1]));
+        let nearest = off.max_by(|one, other| one[1].total_cmp(&other[1]));
         Reach {
             off: nearest.filter(|ends| ends.iter().all(|end| end.is_finite())),
-            high_ns: ranges().next().map(|(_, range)| range.high),
-            pause_ns: longest.filter(|_| ranges().any(hides)).map(|ns| ns as f64),
+            high_ns: ranges.first().map(|(_, range)| range.high),
+            pause_ns: longest.filter(|_| own_hides).map(|ns| ns as f64),
             longer: longer.reduce(f64::max),
         }
     }
@@ -174,24 +175,23 @@ impl Measured {
     /// The measure of all operations in `times`; none if there were none. Service is judged by the
     /// operations that were answered, as the old programs do, and so is every mean.
     fn of_all(&self, times: &[&Distribution]) -> Option<f64> {
-        let above = |of: &Distribution| match self.time {
-            Time::Response => of.unanswered,
+        let answered: u64 = times.iter().map(|of| of.count.saturating_sub(of.unanswered)).sum();
+        let above = match self.time {
+            Time::Response => times.iter().map(|of| of.unanswered).sum(),
             Time::Service => 0,
         };
-        let answered = |of: &Distribution| of.count.saturating_sub(of.unanswered);
         match self.measure {
             Measure::Mean => {
-                let count: u64 = times.iter().map(|of| answered(of)).sum();
                 let sum: f64 = times.iter().map(|of| of.sum_ns.0 as f64).sum();
-                (count > 0).then(|| sum / count as f64)
+                (answered > 0).then(|| sum / answered as f64)
             }
-            Measure::Max if times.iter().any(|of| above(of) > 0) => Some(f64::INFINITY),
+            Measure::Max if above > 0 => Some(f64::INFINITY),
             Measure::Max => {
                 let longest = times.iter().filter_map(|of| of.longest_answered()).max();
                 longest.map(|ns| ns as f64)
             }
             Measure::Percentile(percent) => {
-                let count: u64 = times.iter().map(|of| answered(of) + above(of)).sum();
+                let count = answered + above;
                 if count == 0 {
                     return None;
                 }

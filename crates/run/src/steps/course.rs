@@ -14,7 +14,7 @@ pub trait Course {
     /// The answer so far; none without a goal.
     fn answer(&self) -> Option<Answer>;
     /// The highest rate known to meet the goals, and the lowest that is assumed to miss them.
-    fn bracket(&self) -> (Option<Rate>, Option<Rate>);
+    fn bracket(&self) -> [Option<Rate>; 2];
 }
 
 /// The next action.
@@ -128,12 +128,12 @@ impl Ledger {
 
     /// The rates between `low` and `high`, in operations or keys per second, of which no step told.
     fn gap(&self, low: f64, high: f64) -> Option<Undecided> {
-        let is_open = |rate: &&Rate| {
+        let open = self.undecided.iter().filter(|rate| {
             let is_between = low < rate.per_s && rate.per_s < high;
             is_between && !self.rates.iter().any(|tried| tried.rate == **rate)
-        };
-        let open = || self.undecided.iter().filter(is_open).map(|rate| rate.per_s);
-        let (from_per_s, to_per_s) = (open().reduce(f64::min)?, open().reduce(f64::max)?);
+        });
+        let open = open.map(|rate| rate.per_s);
+        let (from_per_s, to_per_s) = (open.clone().reduce(f64::min)?, open.reduce(f64::max)?);
         Some(Undecided { from_per_s, to_per_s, decidable_ns: None, pause_ns: None })
     }
 

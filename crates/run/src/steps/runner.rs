@@ -91,9 +91,7 @@ impl<F: Fleet> Runner for FleetRunner<F> {
         };
         let (fleet, scenario) = (&mut self.fleet, &self.scenario);
         let ran = match task {
-            RunTask::Step(step) => {
-                run_step(fleet, (scenario, &self.around), step, barrier, observer)
-            }
+            RunTask::Step(step) => run_step(fleet, scenario, &self.around, step, barrier, observer),
             _ => run(fleet, scenario, &self.lowered, is_fill, barrier, observer),
         };
         match ran {
@@ -134,7 +132,8 @@ pub struct RestedStep {
 /// share's load begins when the barrier allows.
 fn run_step<F: Fleet>(
     fleet: &mut F,
-    (scenario, around): (&Scenario, &Surroundings),
+    scenario: &Scenario,
+    around: &Surroundings,
     RestedStep { task, rest: length }: RestedStep,
     barrier: Option<&mut dyn Barrier>,
     observer: &mut impl Observer,

@@ -55,29 +55,34 @@ impl FromStr for Rates {
 
     /// Parses a list of rates, or a range.
     fn from_str(word: &str) -> Result<Self, String> {
-        let explain = |why: String| format!("'{word}' is not {GRAMMAR}: {why}");
-        let rate = |word: &str| parse_rate(word.trim()).map_err(|error| explain(error.to_string()));
-        let Some((from, rest)) = word.split_once("..") else {
-            let rates = word.split(',').map(rate).collect::<Result<Vec<_>, _>>()?;
-            return match rates.len() as f64 <= STEPS_MAX {
-                true => Ok(Self::List(rates)),
-                false => Err(explain(format!("more than {STEPS_MAX} rates"))),
-            };
-        };
-        let (to, step) =
-            rest.split_once('+').ok_or_else(|| explain("the step is missing".to_owned()))?;
-        let (from, to, step) = (rate(from)?, rate(to)?, rate(step)?);
-        if from > to {
-            return Err(explain("the end is below the start".to_owned()));
-        }
-        if step == 0.0 && from < to {
-            return Err(explain("a step of 0 never reaches the end".to_owned()));
-        }
-        if step > 0.0 && (to - from) / step >= STEPS_MAX {
-            return Err(explain(format!("more than {STEPS_MAX} rates")));
-        }
-        Ok(Self::Range { from, to, step })
+        parse(word).map_err(|why| format!("'{word}' is not {GRAMMAR}: {why}"))
     }
+}
+
+fn parse(word: &str) -> Result<Rates, String> {
+    let Some((from, rest)) = word.split_once("..") else {
+        let rates = word.split(',').map(rate).collect::<Result<Vec<_>, _>>()?;
+        return match rates.len() as f64 <= STEPS_MAX {
+            true => Ok(Rates::List(rates)),
+            false => Err(format!("more than {STEPS_MAX} rates")),
+        };
+    };
+    let (to, step) = rest.split_once('+').ok_or("the step is missing")?;
+    let (from, to, step) = (rate(from)?, rate(to)?, rate(step)?);
+    if from > to {
+        return Err("the end is below the start".to_owned());
+    }
+    if step == 0.0 && from < to {
+        return Err("a step of 0 never reaches the end".to_owned());
+    }
+    if step > 0.0 && (to - from) / step >= STEPS_MAX {
+        return Err(format!("more than {STEPS_MAX} rates"));
+    }
+    Ok(Rates::Range { from, to, step })
+}
+
+fn rate(word: &str) -> Result<f64, String> {
+    parse_rate(word.trim()).map_err(|error| error.to_string())
 }
 
 /// A scan in progress.
@@ -99,9 +104,9 @@ impl Scan {
 
 impl Course for Scan {
     fn first(&mut self) -> Decision {
-        let trial =
-            |per_s| Trial { rate: Rate::new(per_s, self.unit), role: StepRole::Scan, longer: 1 };
-        self.rates.nth(self.done).map_or(Decision::Over, |per_s| Decision::Try(trial(per_s)))
+        let Some(per_s) = self.rates.nth(self.done) else { return Decision::Over };
+        let rate = Rate::new(per_s, self.unit);
+        Decision::Try(Trial { rate, role: StepRole::Scan, longer: 1 })
     }
 
     fn next(&mut self, result: &StepResult) -> Decision {
@@ -122,8 +127,8 @@ impl Course for Scan {
         self.judged.then(|| self.ledger.answer())
     }
 
-    fn bracket(&self) -> (Option<Rate>, Option<Rate>) {
-        (None, None)
+    fn bracket(&self) -> [Option<Rate>; 2] {
+        [None, None]
     }
 }
 

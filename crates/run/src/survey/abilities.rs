@@ -28,12 +28,12 @@ pub(crate) fn check_abilities<F: Fleet>(fleet: &mut F, plan: &Plan) -> Result<As
         return Ok(asked);
     }
     for server in &plan.servers {
-        let ask = |line: &str| {
+        let lacking = lacking(plan, |line| {
             asked.questions += 1;
             asked.gets += u64::from(line.starts_with("mg "));
             answer(fleet, plan, server, line)
-        };
-        if let Some((lacking, answer)) = lacking(plan, ask) {
+        });
+        if let Some((lacking, answer)) = lacking {
             let server = server.name.clone();
             return Err(Fault::Lacks { server, lacking, answer }.into());
         }
@@ -81,12 +81,11 @@ fn special(plan: &Plan) -> [(bool, Lacking, String); 4] {
     let mixes = |action| plan.source.mix.kinds().any(|kind| kind.does(action));
     let flags = plan.requests.item_flags;
     let letters: String = flags.letters().flat_map(|letter| [' ', char::from(letter)]).collect();
-    let ask = |flags: &str| format!("mg memtide-asks {flags}");
     [
-        (mixes(Action::Recache), Lacking::Recache, ask("R30")),
+        (mixes(Action::Recache), Lacking::Recache, "mg memtide-asks R30".to_owned()),
         (mixes(Action::Invalidate), Lacking::Invalidate, "md memtide-asks I T30".to_owned()),
-        (mixes(Action::Peek), Lacking::Compare, ask("v C1")),
-        (!flags.is_empty(), Lacking::Flags, ask(letters.trim_start())),
+        (mixes(Action::Peek), Lacking::Compare, "mg memtide-asks v C1".to_owned()),
+        (!flags.is_empty(), Lacking::Flags, format!("mg memtide-asks{letters}")),
     ]
 }
 

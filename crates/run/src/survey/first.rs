@@ -40,7 +40,7 @@ pub(crate) fn first_survey<F: Fleet>(
             Err(error) => survey.give_up(plan, &plan.servers[number], &error)?,
         }
     }
-    check_served(fleet, plan, &unheard, (&mut survey, observer))?;
+    check_served(fleet, plan, &unheard, &mut survey, observer)?;
     survey.asked = check_abilities(fleet, plan)?;
     Ok(survey)
 }
@@ -60,14 +60,12 @@ fn check_served<F: Fleet>(
     fleet: &mut QueryFilter<'_, F>,
     plan: &Plan,
     unheard: &[Unheard],
-    (survey, observer): (&mut Survey, &mut impl Observer),
+    survey: &mut Survey,
+    observer: &mut impl Observer,
 ) -> Result<(), Failure> {
-    let of = |them: &[&Unheard]| -> Vec<&ServerPlan> {
-        them.iter().map(|it| &plan.servers[it.number]).collect()
-    };
     let (refusing, mut silent): (Vec<_>, Vec<_>) =
         unheard.iter().partition(|it| matches!(it.error, AskError::Refused(_)));
-    let versions = fleet.ask_all(plan, &of(&refusing), Question::Version);
+    let versions = fleet.ask_all(plan, &servers(plan, &refusing), Question::Version);
     for (it, version) in refusing.into_iter().zip(versions) {
         match version {
             // The load will show whether a server that knows neither command knows the rest.
@@ -79,7 +77,7 @@ fn check_served<F: Fleet>(
         }
     }
     silent.sort_by_key(|it| it.number);
-    let gets = fleet.ask_all(plan, &of(&silent), Question::Get);
+    let gets = fleet.ask_all(plan, &servers(plan, &silent), Question::Get);
     for (it, get) in silent.into_iter().zip(gets) {
         match get {
             Ok(_) | Err(AskError::Refused(_)) => {
@@ -96,6 +94,10 @@ fn check_served<F: Fleet>(
         }
     }
     Ok(())
+}
+
+fn servers<'a>(plan: &'a Plan, unheard: &[&Unheard]) -> Vec<&'a ServerPlan> {
+    unheard.iter().map(|it| &plan.servers[it.number]).collect()
 }
 
 impl Unheard {

@@ -37,8 +37,8 @@ impl<'a, F: Fleet> QueryFilter<'a, F> {
     }
 
     fn is_asked(&self, server: &ServerPlan, question: Question<'_>) -> bool {
-        let is_mute = || self.asks_none || self.mute.contains(&server.name);
-        !matches!(question, Question::Statistics | Question::Settings) || !is_mute()
+        let is_mute = self.asks_none || self.mute.contains(&server.name);
+        !is_mute || !matches!(question, Question::Statistics | Question::Settings)
     }
 }
 

@@ -99,8 +99,8 @@ impl Course for Bisect {
         Some(Answer { rate_per_s, met, missed_per_s, ..Answer::default() })
     }
 
-    fn bracket(&self) -> (Option<Rate>, Option<Rate>) {
-        (Some(in_operations(self.low)), Some(in_operations(self.high)))
+    fn bracket(&self) -> [Option<Rate>; 2] {
+        [Some(in_operations(self.low)), Some(in_operations(self.high))]
     }
 }
 

@@ -104,11 +104,10 @@ impl Bracket {
                     true => self.between(base, next),
                     false => self.toward(base, next, 1.0),
                 };
-                let again = || match standing {
+                narrower.unwrap_or_else(|| match standing {
                     Standing::Missing => Self::again(next),
                     _ => Decision::Over,
-                };
-                narrower.unwrap_or_else(again)
+                })
             }
         }
     }
@@ -140,12 +139,11 @@ impl Bracket {
             None => middle(open, known),
         };
         let end = away(known.rate.per_s);
-        let is_gain = |per_s: &f64| away(*per_s) * step < end;
         // The aim is a guess from scattered figures: if it gains nothing although the end is far,
         // the middle of both may tell.
         let wide = 1.0 + self.limits.resolution * WIDE;
         let middle = (end > wide).then(|| middle(open, known));
-        let aim = Some(aim).filter(is_gain).or(middle)?;
+        let aim = Some(aim).filter(|per_s| away(*per_s) * step < end).or(middle)?;
         Some(self.narrow(self.rate(aim), open.longest()))
     }
 
@@ -213,22 +211,24 @@ impl Bracket {
 
     /// The lowest rate that is assumed to miss the goals.
     fn high(&self) -> Option<Rate> {
-        let is_missed = |it: &&Tried| matches!(it.standing(), Standing::Missed | Standing::Missing);
-        self.above().iter().find(is_missed).map(|it| it.rate)
+        let mut above = self.above().iter();
+        let missed = above.find(|it| matches!(it.standing(), Standing::Missed | Standing::Missing));
+        missed.map(|it| it.rate)
     }
 
     /// The rates that did not tell, next to those that meet the goals.
     fn undecided(&self) -> Option<Undecided> {
-        let is_open = |it: &&Tried| matches!(it.standing(), Standing::Undecided | Standing::Open);
-        let open = || self.above().iter().take_while(is_open);
-        let (first, last) = (open().next()?, open().last()?);
+        let open = self.above().iter();
+        let open =
+            open.take_while(|it| matches!(it.standing(), Standing::Undecided | Standing::Open));
+        let (first, last) = (open.clone().next()?, open.clone().last()?);
         // Below a rate that met the goals, the goals could be decided.
         let decidable_ns = self.high_ns.filter(|_| self.low().is_none());
         Some(Undecided {
             from_per_s: first.rate.per_s,
             to_per_s: last.rate.per_s,
             decidable_ns: decidable_ns.map(rounded_up),
-            pause_ns: open().filter_map(|it| it.pause_ns).reduce(f64::max),
+            pause_ns: open.filter_map(|it| it.pause_ns).reduce(f64::max),
         })
     }
 }
@@ -282,7 +282,7 @@ impl Course for Bracket {
         })
     }
 
-    fn bracket(&self) -> (Option<Rate>, Option<Rate>) {
-        (self.low().map(|low| self.tried[low].rate), self.high())
+    fn bracket(&self) -> [Option<Rate>; 2] {
+        [self.low().map(|low| self.tried[low].rate), self.high()]
     }
 }

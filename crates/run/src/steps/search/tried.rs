@@ -173,8 +173,7 @@ impl Tried {
                 None => lengths.find(|length| *length <= BLIND_MAX),
             };
         };
-        let tells = |length: &u32| off.middle.abs() >= FAR * off.half_at(*length);
-        let next = lengths.find(tells);
+        let next = lengths.find(|length| off.middle.abs() >= FAR * off.half_at(*length));
         next.or_else(|| (self.longer < LENGTHS[0]).then_some(LENGTHS[0]))
     }
 
