@@ -12,7 +12,6 @@ pub mod twemperf;
 mod said;
 mod printed;
 mod words;
-mod stop;
 mod server;
 pub mod getopt;
 mod number;
@@ -21,6 +20,5 @@ mod number;
 mod tests;
 
 pub use mcperf::Mcperf;
-pub use printed::Printed;
-pub use stop::Stop;
+pub use printed::{Printed, Stop};
 pub use words::{FAMILY_WORDS, FaceWords, SLAP_WORDS, TWEMPERF_WORDS};

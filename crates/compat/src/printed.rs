@@ -1,5 +1,5 @@
-//! The output of a face at one instant, on both streams, and the line that every face can add.
-//! Writes to no stream itself.
+//! The output of a face at one instant, on both streams, its end before any load is made, and the
+//! line that every face can add. Writes to no stream itself.
 
 use memtide_record::{Distribution, Percentile, Record};
 use memtide_scenario::Kind;
@@ -15,6 +15,30 @@ pub struct Printed {
     pub stderr: String,
     /// Text that no original prints; for stderr, if the user wants it.
     pub notes: String,
+}
+
+/// The output and exit code of a program whose command line already settles everything: help, a
+/// version, an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// For stdout, whole lines.
+    pub stdout: String,
+    /// For stderr, whole lines.
+    pub stderr: String,
+    /// The exit code that the original gives.
+    pub code: u8,
+}
+
+impl Stop {
+    /// Requested text: on stdout, with exit code 0.
+    pub(crate) fn asked(stdout: String) -> Self {
+        Self { stdout, stderr: String::new(), code: 0 }
+    }
+
+    /// An error: one line on stderr.
+    pub fn complaint(line: impl AsRef<str>, code: u8) -> Self {
+        Self { stdout: String::new(), stderr: format!("{}\n", line.as_ref()), code }
+    }
 }
 
 /// A line about a run that no original prints: response times, and how far they can be believed.

@@ -10,20 +10,16 @@ mod args;
 mod parsed;
 mod page;
 mod options;
-mod fleet;
 pub mod text;
 mod numbers;
 mod rows;
 
 pub use args::parse;
-pub use fleet::{Fleet, OwnLoad, Patience};
 pub use lower::{Divided, OwnRate, divide, lower, refused};
-pub use numbers::{
-    Connections, Dynamic, Law, Scan, Search, Searched, Server, Sinusoid, Statistic, Waveform,
-};
+pub use numbers::{Dynamic, Law, Scan, Search, Searched, Server, Sinusoid, Statistic, Waveform};
 pub use options::{
-    AgentOptions, Command, Keys, Load, Login, Mode, Multiget, Options, Output, Paced, Skip, Target,
-    Verbosity,
+    AgentOptions, Command, Connections, Fleet, Keys, Load, Login, Mode, Multiget, Options, Output,
+    OwnLoad, Paced, Patience, Skip, Target, Verbosity,
 };
 pub use rows::Face;
 pub use transcript::{Transcript, agent_log, agent_rows, agent_waits, skipped, whose};

@@ -1,7 +1,6 @@
 //! A command line of the mutilate family as decided values, with nothing left to parse.
 
-use super::fleet::Fleet;
-use super::numbers::{Connections, Dynamic, Law, Scan, Search, Server, Sinusoid};
+use super::numbers::{Dynamic, Law, Scan, Search, Server, Sinusoid};
 use super::rows::Face;
 use super::text::Format;
 use memtide_base::Span;
@@ -229,4 +228,73 @@ pub enum Verbosity {
     Info,
     /// `--quiet`: only errors.
     Quiet,
+}
+
+/// The agents of a run, and the load of their master.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fleet {
+    /// `HOST:PORT` of each agent, without duplicates; at least one.
+    pub addresses: Vec<String>,
+    /// The time that the master waits for them.
+    pub patience: Patience,
+    /// The master's own load; `None` with `-T 0`.
+    pub own: Option<OwnLoad>,
+}
+
+/// The time that a master waits for an agent that does not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// memtide's own limit; without the agent there is no run.
+    Needed,
+    /// This long (`-M`); then the run continues without the agent.
+    GivesUp(Span),
+}
+
+/// The load of a master beside its agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnLoad {
+    /// The number of threads, at least 1.
+    pub threads: u32,
+    /// Connections of each thread to each of its servers, at least 1: `-C`, or `-c`.
+    pub connections_each: u32,
+    /// The pipeline depth, at least 1: `-D`, or `-d`.
+    pub depth: u32,
+    /// `-Q`: its rate in operations per second, of which the agents get the rest; 0 sends as fast
+    /// as answers come. `None` gives every connection, agents' ones included, an equal part.
+    pub rate_ops: Option<u32>,
+    /// `-l`: the load of each of its connections as a multiple of an agent's; at least 1.
+    pub weight: u32,
+}
+
+/// The distribution of connections over servers and threads.
+///
+/// The rates of all connections always add up to the requested rate. The originals' sums are higher
+/// for ranges of ports, for `-C`, and in masterless mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connections {
+    /// The number of servers, each port of a range counting as one; at least 1.
+    pub servers: u32,
+    /// The number of threads; 0 if only agents make load.
+    pub threads: u32,
+    /// Connections of each thread to each of its servers; at least 1.
+    pub each: u32,
+    /// True if threads take the servers in turn, false if every thread takes all servers.
+    pub is_roundrobin: bool,
+}
+
+impl Connections {
+    /// The number of connections in all.
+    pub fn total(&self) -> u64 {
+        self.of_threads(self.threads)
+    }
+
+    /// The number of connections of a process that has this many threads.
+    pub fn of_threads(&self, threads: u32) -> u64 {
+        let pairs = if self.is_roundrobin {
+            u64::from(self.servers.max(threads))
+        } else {
+            u64::from(self.servers) * u64::from(threads)
+        };
+        pairs.saturating_mul(u64::from(self.each))
+    }
 }

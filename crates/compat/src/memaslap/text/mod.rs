@@ -4,8 +4,6 @@
 //! Scripts parse this text, so a word, a width or a blank line is never improved here. A formatter
 //! opens no file and computes no verdict.
 
-mod notices;
-
 mod report;
 
 mod blocks;
@@ -16,5 +14,4 @@ mod figures;
 mod tests;
 
 pub use figures::{Kinds, Period, TimeFigures};
-pub use notices::failure;
-pub use report::{Formatter, RunCounts};
+pub use report::{Formatter, RunCounts, failure};

@@ -1,9 +1,12 @@
-//! The whole of stdout in the order in which it is printed. The options decide which parts appear;
+//! The whole of stdout in the order in which it is printed, and messages on stderr: lost and restored
+//! servers and, if requested, each failed verification. The options decide which parts appear;
 //! nothing follows the last line.
 
 use super::blocks;
 use super::figures::{Kinds, Period, per_second, per_second_mib};
 use crate::memaslap::options::{Length, Options, Transport};
+use crate::server::Server;
+use memtide_record::WrongValue;
 
 /// The counts of a whole run, without the fill before it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -110,6 +113,16 @@ impl<'a> Formatter<'a> {
         }
         text + &last_line(totals)
     }
+
+    /// The line about a server whose connection is lost and will be opened again.
+    pub fn lost(&self, server: &Server) -> String {
+        format!("Server {}:{} disconnect\n", server.host, server.port)
+    }
+
+    /// The line about a server that is connected again after `away_s` seconds.
+    pub fn back(&self, server: &Server, away_s: u64) -> String {
+        format!("Server {}:{} reconnect after {away_s}s\n", server.host, server.port)
+    }
 }
 
 fn last_line(totals: &RunCounts) -> String {
@@ -120,5 +133,30 @@ fn last_line(totals: &RunCounts) -> String {
         totals.run_s,
         per_second(ops as f64, totals.run_s),
         per_second_mib(bytes, totals.run_s)
+    )
+}
+
+/// The lines of `--verbose` about a failed verification: memaslap's first three, then the known
+/// facts about the value in place of its bytes.
+pub fn failure(wrong: &WrongValue) -> String {
+    let WrongValue { op, server, key, class, version_min, version, offset } = wrong;
+    let (what, more) = match *class {
+        "expired_get" => {
+            ("expire time verification failed, object expired but get it now", String::new())
+        }
+        "unexpired_unget" => (
+            "expire time verification failed, object doesn't expire but can't get it now",
+            String::new(),
+        ),
+        "stale" => {
+            let version = version.map_or_else(|| "–".to_owned(), |version| version.to_string());
+            let more = format!(", version {version} and not at least {version_min}");
+            ("data verification failed", more)
+        }
+        _ => ("data verification failed", format!(" at byte {offset}")),
+    };
+    format!(
+        "\n<{op} {what}\n\tkey len: {}\n\tkey: {key}\n\tserver: {server}\n\tfound: {class}{more}\n",
+        key.chars().count()
     )
 }

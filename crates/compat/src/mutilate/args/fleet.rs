@@ -2,9 +2,8 @@
 
 use super::{Reader, Settings, not_negative};
 use crate::Stop;
-use crate::mutilate::fleet::{Fleet, OwnLoad, Patience};
 use crate::mutilate::numbers::{Scan, names_port, servers_at};
-use crate::mutilate::options::{AgentOptions, Mode};
+use crate::mutilate::options::{AgentOptions, Fleet, Mode, OwnLoad, Patience};
 use crate::server::port;
 use memtide_base::Span;
 use std::collections::BTreeSet;

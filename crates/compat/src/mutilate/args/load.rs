@@ -2,8 +2,8 @@
 
 use super::{Reader, Settings, count};
 use crate::Stop;
-use crate::mutilate::numbers::{Connections, Law, LawFault, misread};
-use crate::mutilate::options::{Keys, Load, Multiget};
+use crate::mutilate::numbers::{Law, LawFault, misread};
+use crate::mutilate::options::{Connections, Keys, Load, Multiget};
 use crate::number::leading_decimal;
 
 /// mcperf's key cache.

@@ -7,9 +7,8 @@
 
 use super::{Part, UNBOUNDED_OPS, is_idle, part};
 use crate::Stop;
-use crate::mutilate::fleet::{Fleet, OwnLoad};
-use crate::mutilate::numbers::{Connections, Sinusoid};
-use crate::mutilate::options::{Mode, Options};
+use crate::mutilate::numbers::Sinusoid;
+use crate::mutilate::options::{Connections, Fleet, Mode, Options, OwnLoad};
 use memtide_scenario::Settings;
 
 /// The loads of a run by agents.

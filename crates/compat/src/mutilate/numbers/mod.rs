@@ -6,14 +6,12 @@
 mod goal;
 mod law;
 mod profile;
-mod rate;
 mod server;
 mod waveform;
 
 pub use crate::server::Server;
 pub use goal::{Scan, Search, Searched, Statistic};
 pub use law::Law;
-pub use rate::Connections;
 pub use waveform::{Dynamic, Sinusoid, Waveform};
 
 pub(super) use law::{LawFault, misread};

@@ -1,6 +1,7 @@
 //! Published traces, closed forms, and the grammar of words.
 
 use super::*;
+use crate::mutilate::Connections;
 use crate::tests::table::{assert_refused, assert_said};
 use memtide_base::Span;
 

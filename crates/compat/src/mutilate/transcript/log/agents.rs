@@ -2,9 +2,7 @@
 //! the load, and its own rate at the end.
 
 use super::{Line, Log, RESOLVED, WARMUP_STARTED};
-use crate::mutilate::fleet::{Fleet, OwnLoad};
-use crate::mutilate::numbers::Connections;
-use crate::mutilate::options::{Options, Verbosity};
+use crate::mutilate::options::{Connections, Fleet, Options, OwnLoad, Verbosity};
 use crate::mutilate::rows::Face;
 use crate::mutilate::text::{Material, TimeBasis, Whose};
 use crate::mutilate::transcript::skipped;
