@@ -48,12 +48,11 @@ impl Change {
     /// refuses the result that did not refuse the run.
     pub fn advised(self, words: &Words) -> Option<Advice> {
         let own = given_fields(words);
-        let is_own = |name: &&str| own.iter().any(|(given, _)| given == name);
-        let left_out = self.leaves_out.iter().copied().filter(is_own).collect();
-        let is_kept = |name: &str| {
-            !self.leaves_out.contains(&name) && !self.sets.iter().any(|(set, _)| *set == name)
-        };
-        let kept = own.iter().filter(|(name, _)| is_kept(name));
+        let left_out = self.leaves_out.iter().copied();
+        let left_out = left_out.filter(|name| own.iter().any(|(given, _)| given == name)).collect();
+        let kept = own.iter().filter(|(name, _)| {
+            !self.leaves_out.contains(name) && !self.sets.iter().any(|(set, _)| set == name)
+        });
         let kept = kept.map(|(name, word)| ((*name).to_owned(), word.clone())).collect();
         let before = problems(own.iter().map(|(name, word)| (*name, word.as_str())))?;
         let advice = Advice { change: self, kept, left_out };

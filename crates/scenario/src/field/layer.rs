@@ -124,8 +124,8 @@ impl Settings {
     /// switch, else a string. Written as TOML, they are a scenario file that gives the same
     /// settings.
     pub fn words(&self) -> Words {
-        let word = |field: &Field| Some((field.name.to_owned(), field.value_of(field.show(self))?));
-        FIELDS.iter().filter_map(word).collect()
+        let fields = FIELDS.iter();
+        fields.filter_map(|it| Some((it.name.to_owned(), it.value_of(it.show(self))?))).collect()
     }
 }
 
@@ -137,13 +137,13 @@ pub fn scenario_file(words: &Words) -> String {
 impl Scenario {
     /// The scenario's part of [`Settings::words`]: all but outputs and placement.
     pub fn words(&self) -> Words {
-        let word = |field: &Field| match field.member {
+        let words = FIELDS.iter().filter_map(|field| match field.member {
             Member::Scenario { show, .. } => {
                 Some((field.name.to_owned(), field.value_of(show(self))?))
             }
             Member::Outputs { .. } | Member::Placement { .. } => None,
-        };
-        FIELDS.iter().filter_map(word).collect()
+        });
+        words.collect()
     }
 
     /// The fields as text, by name: lists joined by commas, switches as `true` or `false`; empty

@@ -73,8 +73,8 @@ pub(super) fn bits(word: &str) -> Result<u64, String> {
 /// Parses the destination of an output: a path, or `-` for stdout.
 pub(super) fn output_path(word: &str) -> Result<Option<String>, String> {
     let allowed = !word.is_empty() && !word.contains('\0');
-    let why = || format!("{word:?} is not a file's path, nor - for stdout");
-    allowed.then(|| Some(plain_place(word).to_owned())).ok_or_else(why)
+    let path = allowed.then(|| Some(plain_place(word).to_owned()));
+    path.ok_or_else(|| format!("{word:?} is not a file's path, nor - for stdout"))
 }
 
 /// Parses the destination of samples, whose extension is one of their formats.
@@ -144,34 +144,36 @@ pub(super) fn fraction_words(value: &Option<f64>) -> Vec<String> {
 
 /// Parses a comma list of addresses without ports.
 pub(super) fn addresses(word: &str) -> Result<Vec<IpAddr>, String> {
-    let address = |item: &str| {
+    let items = word.split(',').filter(|_| !word.trim().is_empty());
+    let addresses = items.map(|item| {
         item.trim().parse::<IpAddr>().map_err(|_| {
             format!("'{item}' is not an address such as 10.0.0.7 or fd00::7, without a port")
         })
-    };
-    word.split(',').filter(|_| !word.trim().is_empty()).map(address).collect()
+    });
+    addresses.collect()
 }
 
 /// Parses a user name of a server.
 pub(super) fn user(word: &str) -> Result<String, String> {
     let allowed = (1..=250).contains(&word.len()) && !word.contains([' ', '\r', '\n', '\0']);
-    let why = || format!("{word:?} is not a name of 1 to 250 bytes without spaces and line ends");
-    allowed.then(|| word.to_owned()).ok_or_else(why)
+    allowed.then(|| word.to_owned()).ok_or_else(|| {
+        format!("{word:?} is not a name of 1 to 250 bytes without spaces and line ends")
+    })
 }
 
 /// Parses a password. It may be empty: some servers require only a user name.
 pub(super) fn password(word: &str) -> Result<Secret, String> {
     let allowed = word.len() <= 250 && !word.contains(['\r', '\n', '\0']);
-    let why = || "a password has at most 250 bytes and no line ends".to_owned();
-    allowed.then(|| Secret::new(word)).ok_or_else(why)
+    let secret = allowed.then(|| Secret::new(word));
+    secret.ok_or_else(|| "a password has at most 250 bytes and no line ends".to_owned())
 }
 
 /// Parses a time of busy polling.
 pub(super) fn busy_poll(word: &str) -> Result<Span, String> {
     let time = span(word)?;
     let allowed = time <= Span::from_s(1) && time.ns().is_multiple_of(1_000);
-    let why = || format!("'{word}' is not whole microseconds up to 1s, such as 50us");
-    allowed.then_some(time).ok_or_else(why)
+    let time = allowed.then_some(time);
+    time.ok_or_else(|| format!("'{word}' is not whole microseconds up to 1s, such as 50us"))
 }
 
 /// Largest size of a key prefix in bytes; leaves room in a key for any number.
@@ -179,8 +181,8 @@ const PREFIX_BYTES_MAX: usize = 200;
 
 /// Parses a key prefix, which may be empty.
 pub(super) fn key_prefix(word: &str) -> Result<String, String> {
-    let strange = |letter: char| letter.is_whitespace() || letter.is_control();
-    if word.len() > PREFIX_BYTES_MAX || word.contains(strange) {
+    let is_plain = !word.contains(|letter: char| letter.is_whitespace() || letter.is_control());
+    if word.len() > PREFIX_BYTES_MAX || !is_plain {
         return Err(format!(
             "{word:?} cannot be a key prefix: use at most {PREFIX_BYTES_MAX} bytes without spaces \
              and control characters"

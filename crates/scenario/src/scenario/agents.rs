@@ -129,10 +129,6 @@ fn address(word: &str) -> Result<String, String> {
              lab1,lab2:11299"
         )
     };
-    let is_host = |host: &str| {
-        let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
-        !host.is_empty() && host.bytes().all(is_plain)
-    };
     if let Some(rest) = word.strip_prefix('[') {
         let (host, after) = rest.split_once(']').ok_or_else(wrong)?;
         host.parse::<std::net::Ipv6Addr>().map_err(|_| wrong())?;
@@ -150,6 +146,10 @@ fn address(word: &str) -> Result<String, String> {
         }
         _ => Err(wrong()),
     }
+}
+
+fn is_host(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b))
 }
 
 #[cfg(test)]

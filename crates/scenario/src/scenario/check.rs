@@ -4,13 +4,11 @@
 //! need knowledge of the machine are made with the plan.
 
 mod clients;
-mod replication;
-mod tls;
 mod transport;
 
 use super::{
-    Cooldown, Given, Goal, Matching, NumericKeys, OnFull, Protocol, Refill, Scenario, Subject,
-    Transport, VALUE_MAX_BYTES, ValueFill, Warmup, span_word,
+    Cooldown, Given, Matching, NumericKeys, OnFull, Protocol, Refill, Scenario, Subject, Transport,
+    VALUE_MAX_BYTES, ValueFill, Warmup, span_word,
 };
 use crate::kind::Kind;
 use memtide_base::Span;
@@ -66,8 +64,8 @@ impl fmt::Display for Problem {
 impl Scenario {
     /// True if a connection has at most one operation outstanding.
     fn has_depth_one(&self) -> bool {
-        let usual = || self.is_closed_loop() || self.transport != Transport::Tcp;
-        self.client.clients.is_some() || self.depth.map_or_else(usual, |depth| depth == 1)
+        let has_usually = self.is_closed_loop() || self.transport != Transport::Tcp;
+        self.client.clients.is_some() || self.depth.map_or(has_usually, |depth| depth == 1)
     }
 
     /// All problems that make this scenario impossible on any machine; empty if there are none.
@@ -340,12 +338,12 @@ impl Scenario {
                 self.multiget_share
             ));
         }
-        let quiet = |kind: OpKind| {
+        let has_quiet = self.mix.kinds().any(|kind| {
             let alone = kind == OpKind::Cas && self.wire.cas_unique.is_some();
             (kind.allows_noreply() || alone)
                 && (self.protocol == Protocol::Text || kind != OpKind::Touch)
-        };
-        if self.noreply && !self.mix.kinds().any(quiet) {
+        });
+        if self.noreply && !has_quiet {
             problems.say(format!(
                 "noreply needs an operation that supports it, and mix {} has none: add one \
                      such as set, or remove noreply",
@@ -572,9 +570,9 @@ impl Scenario {
                  rate, errors or answered, or goal for the end of the run"
             ));
         }
-        let of_errors = |it: &&Goal| matches!(it.subject, Subject::Errors);
+        let mut conditions = self.trust.abort_on.iter();
         if self.count_refused
-            && let Some(condition) = self.trust.abort_on.iter().find(of_errors)
+            && let Some(condition) = conditions.find(|it| matches!(it.subject, Subject::Errors))
         {
             problems.say(format!(
                 "abort-on {condition} counts errors second by second, where count-refused makes \
@@ -587,9 +585,9 @@ impl Scenario {
     ///
     /// No operation of this run has the times that a goal or condition is about.
     fn check_goals(&self, problems: &mut Problems) {
-        let named = |field: &str, goal: &Goal| (format!("{field} {goal}"), goal.subject);
-        let goals = self.goals.iter().map(|goal| named("goal", goal));
-        let conditions = self.trust.abort_on.iter().map(|condition| named("abort-on", condition));
+        let goals = self.goals.iter().map(|goal| (format!("goal {goal}"), goal.subject));
+        let conditions = self.trust.abort_on.iter();
+        let conditions = conditions.map(|goal| (format!("abort-on {goal}"), goal.subject));
         let precision = self.precision.iter().map(|of| (format!("precision {of}"), of.subject));
         for (named, subject) in goals.chain(conditions).chain(precision) {
             let Subject::Response { kind, .. } = subject else { continue };

@@ -152,8 +152,9 @@ impl Scenario {
             }
         }
         let second = 1_000_000_000;
-        let bad = |linger: &Span| *linger > LINGER_MAX || !linger.ns().is_multiple_of(second);
-        if let Some(linger) = self.churn.linger.filter(bad) {
+        if let Some(linger) = self.churn.linger
+            && (linger > LINGER_MAX || !linger.ns().is_multiple_of(second))
+        {
             problems.say(format!(
                 "linger {} is not allowed: use whole seconds from 0 to 1h",
                 span_word(linger)

@@ -63,15 +63,15 @@ impl FromStr for Explained {
 
     fn from_str(word: &str) -> Result<Self, String> {
         let word = word.trim();
-        let of_kind = |(kind, measure): (&str, &str)| {
-            Some(Self::Response { kind: kind.parse().ok()?, measure: parse_measure(measure).ok()? })
-        };
         let found = match (word, word.strip_prefix("service.")) {
             ("rate", _) => Some(Self::Rate),
             (_, Some(measure)) => parse_measure(measure).ok().map(Self::Service),
             _ => match parse_measure(word) {
                 Ok(measure) => Some(Self::Response { kind: Kind::All, measure }),
-                Err(_) => word.split_once('.').and_then(of_kind),
+                Err(_) => word.split_once('.').and_then(|(kind, measure)| {
+                    let (kind, measure) = (kind.parse().ok()?, parse_measure(measure).ok()?);
+                    Some(Self::Response { kind, measure })
+                }),
             },
         };
         found.filter(|found| !found.is_of(Measure::Max)).ok_or_else(|| {
@@ -113,22 +113,23 @@ impl FromStr for Precision {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        let read = || {
-            let (figure, bound) = word.trim().split_once(char::is_whitespace)?;
-            let subject = match figure.parse().ok()? {
-                Explained::Response { kind, measure } => Subject::Response { kind, measure },
-                Explained::Rate => Subject::Rate,
-                Explained::Service(_) => return None,
-            };
-            let half_width = units::parse_fraction(bound.trim()).ok()?;
-            (half_width > 0.0).then_some(Self { subject, half_width })
-        };
-        read().ok_or_else(|| {
+        parse_precision(word).ok_or_else(|| {
             format!(
                 "'{word}' is not a figure and a fraction such as p99 5%, get.p99.9 10% or rate 1%"
             )
         })
     }
+}
+
+fn parse_precision(word: &str) -> Option<Precision> {
+    let (figure, bound) = word.trim().split_once(char::is_whitespace)?;
+    let subject = match figure.parse().ok()? {
+        Explained::Response { kind, measure } => Subject::Response { kind, measure },
+        Explained::Rate => Subject::Rate,
+        Explained::Service(_) => return None,
+    };
+    let half_width = units::parse_fraction(bound.trim()).ok()?;
+    (half_width > 0.0).then_some(Precision { subject, half_width })
 }
 
 impl fmt::Display for Precision {
@@ -185,13 +186,14 @@ impl FromStr for Goal {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        let read = || {
-            let (subject, relation, bound) = Self::split(word)?;
-            let subject = parse_subject(subject)?;
-            Ok(Self { subject, relation, bound: subject.parse_bound(bound)? })
-        };
-        read().map_err(|why: String| format!("'{word}' is not {GRAMMAR}: {why}"))
+        parse_goal(word).map_err(|why| format!("'{word}' is not {GRAMMAR}: {why}"))
     }
+}
+
+fn parse_goal(word: &str) -> Result<Goal, String> {
+    let (subject, relation, bound) = Goal::split(word)?;
+    let subject = parse_subject(subject)?;
+    Ok(Goal { subject, relation, bound: subject.parse_bound(bound)? })
 }
 
 impl Goal {
@@ -277,8 +279,9 @@ fn parse_measure(word: &str) -> Result<Measure, String> {
         "max" => return Ok(Measure::Max),
         _ => {}
     }
-    let plain = |c: char| c.is_ascii_digit() || c == '.';
-    match word.strip_prefix('p').filter(|p| p.chars().all(plain)).map(str::parse) {
+    let number = word.strip_prefix('p');
+    let number = number.filter(|p| p.chars().all(|c| c.is_ascii_digit() || c == '.'));
+    match number.map(str::parse) {
         Some(Ok(p)) if p > 0.0 && p < 100.0 => Ok(Measure::Percentile(p)),
         _ => Err(format!(
             "'{word}' is not a measure; use mean, max or a percentile such as p50 or p99.9"
@@ -339,9 +342,11 @@ impl Scenario {
     /// Largest fraction of operations without a good answer in a believable result: the given one,
     /// else the strictest upper bound in a goal, else 1 %.
     pub fn errors_allowed(&self) -> f64 {
-        let upper = |goal: &&Goal| matches!(goal.relation, Relation::Less | Relation::LessEq);
-        let of_errors = self.goals.iter().filter(|goal| goal.subject == Subject::Errors);
-        let strictest = of_errors.filter(upper).map(|goal| goal.bound).min_by(f64::total_cmp);
+        let upper = self.goals.iter().filter(|goal| {
+            goal.subject == Subject::Errors
+                && matches!(goal.relation, Relation::Less | Relation::LessEq)
+        });
+        let strictest = upper.map(|goal| goal.bound).min_by(f64::total_cmp);
         self.trust.errors_max.or(strictest).unwrap_or(ERRORS_MAX)
     }
 }

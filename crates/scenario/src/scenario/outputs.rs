@@ -360,8 +360,8 @@ impl FromStr for Tag {
         let Some((name, value)) = word.split_once('=') else {
             return Err(format!("'{word}' is not KEY=VALUE, such as build=42"));
         };
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
-        if !(1..=TAG_NAME_BYTES_MAX).contains(&name.len()) || !name.chars().all(is_plain) {
+        let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
+        if !(1..=TAG_NAME_BYTES_MAX).contains(&name.len()) || !is_plain {
             return Err(format!(
                 "'{name}' is not a valid tag key; use 1 to {TAG_NAME_BYTES_MAX} of the characters \
                  A-Z a-z 0-9 _ . -"

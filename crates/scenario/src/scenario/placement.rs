@@ -112,10 +112,7 @@ impl FromStr for ShardWord {
                  or none"
             )
         };
-        let number = |digits: &str| {
-            let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-            is_plain.then(|| digits.parse::<u32>().ok()).flatten().ok_or_else(wrong)
-        };
+        let number = |digits: &str| number(digits).ok_or_else(wrong);
         let count = |digits: &str| match number(digits)? {
             of @ 1..=SHARES_MAX => Ok(of),
             of => Err(format!("{of} shares are not allowed; a run has 1 to {SHARES_MAX}")),
@@ -137,6 +134,15 @@ impl FromStr for ShardWord {
             }
         }
     }
+}
+
+/// Parses digits without a sign.
+fn number(digits: &str) -> Option<u32> {
+    are_digits(digits).then(|| digits.parse().ok()).flatten()
+}
+
+fn are_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 impl fmt::Display for ShardWord {
@@ -220,7 +226,6 @@ impl fmt::Display for StartAt {
 /// Parses seconds with up to nine decimals, exactly.
 fn decimal(word: &str) -> Option<Span> {
     let (whole, part) = word.split_once('.').unwrap_or((word, "0"));
-    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if !are_digits(whole) || !are_digits(part) || part.len() > 9 {
         return None;
     }

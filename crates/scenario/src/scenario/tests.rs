@@ -169,8 +169,10 @@ fn layer_of(words: &[(&str, &str)], origin: &crate::Origin) -> crate::Layer {
     layer
 }
 
+type Fields = &'static [(&'static str, &'static str)];
+
 /// Fields with their defaults, what makes them have no effect, and another value.
-const WITHOUT_EFFECT: [(&str, &str, &[(&str, &str)], &str); 19] = [
+const WITHOUT_EFFECT: [(&str, &str, Fields, &str); 19] = [
     ("tls-min", "1.2", &[], "1.3"),
     ("tls-resume", "on", &[], "off"),
     ("expect", "30s", &[], "31s"),

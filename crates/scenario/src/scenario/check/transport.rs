@@ -1,8 +1,8 @@
-//! Checks the fields that UDP excludes. A request that is only sometimes too long for a datagram is
+//! Checks the fields that UDP excludes, and those of TLS. A request that is only sometimes too long for a datagram is
 //! no problem here: it is refused, and counted, during the run.
 
 use super::Problems;
-use crate::scenario::{Scenario, Target, Transport};
+use crate::scenario::{Resume, Scenario, Target, Tls, TlsVersion, Transport};
 use memtide_workload::OpKind;
 
 /// Largest size of a request and its header in one datagram, in bytes.
@@ -26,8 +26,7 @@ impl Scenario {
         {
             problems.say("transport split needs clients: add clients, or use tcp or udp");
         }
-        let unix = |target: &&Target| matches!(target, Target::Unix { .. });
-        if let Some(target) = self.servers.iter().find(unix) {
+        if let Some(target) = self.unix_server() {
             problems.say(format!("transport {way} cannot reach {target}: name a host, or use tcp"));
         }
         if self.depth.is_some_and(|depth| depth > 1) {
@@ -89,5 +88,61 @@ impl Scenario {
         let (_, most) = self.value_size.bounds();
         let value = most.unwrap_or(self.value_max).min(self.value_max);
         u64::from(self.multiget) * (value + AROUND_BYTES) + AROUND_BYTES
+    }
+
+    /// Checks TLS.
+    ///
+    /// memcached speaks TLS over TCP only; and fields of TLS have no meaning without it, or
+    /// without each other.
+    pub(super) fn check_tls(&self, problems: &mut Problems) {
+        let tls = &self.tls;
+        if !tls.on {
+            if let Some(field) = tls.given(problems) {
+                problems.say(format!("{field} needs tls: add tls, or remove {field}"));
+            }
+            return;
+        }
+        if self.transport != Transport::Tcp {
+            problems.say(format!(
+                "tls does not work with transport {}, because memcached has no TLS over UDP: use \
+                 transport tcp",
+                self.transport
+            ));
+        }
+        if let Some(target) = self.unix_server() {
+            problems.say(format!(
+                "tls does not work with {target}, because memcached speaks TLS over TCP only: name \
+                 a host, or remove tls"
+            ));
+        }
+        match (&tls.cert, &tls.key) {
+            (Some(_), None) => problems.say("tls-cert needs tls-key: give both"),
+            (None, Some(_)) => problems.say("tls-key needs tls-cert: give both"),
+            _ => {}
+        }
+        if tls.insecure && tls.ca.is_some() {
+            problems.say("tls-insecure ignores tls-ca: remove one of them");
+        }
+    }
+
+    fn unix_server(&self) -> Option<&Target> {
+        self.servers.iter().find(|target| matches!(target, Target::Unix { .. }))
+    }
+}
+
+impl Tls {
+    /// A field besides `tls` that is set.
+    fn given(&self, problems: &Problems) -> Option<&'static str> {
+        let fields = [
+            ("tls-ca", self.ca.is_some()),
+            ("tls-server-name", self.server_name.is_some()),
+            ("tls-cert", self.cert.is_some()),
+            ("tls-key", self.key.is_some()),
+            ("tls-min", self.min != TlsVersion::default()),
+            ("tls-resume", self.resume != Resume::default()),
+            ("tls-insecure", self.insecure),
+        ];
+        let mut fields = fields.into_iter();
+        fields.find(|(field, differs)| problems.is_set(field, *differs)).map(|(field, _)| field)
     }
 }

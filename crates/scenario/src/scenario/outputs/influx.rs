@@ -163,22 +163,18 @@ impl InfluxPlace {
                 ));
             }
         };
-        let given = |name: &str| {
-            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-            pairs.find(|(key, value)| *key == name && !value.is_empty()).map(|(_, value)| value)
-        };
-        if let Some(missing) = needs.iter().find(|name| given(name).is_none()) {
+        if let Some(missing) = needs.iter().find(|name| given(query, name).is_none()) {
             return Err(format!("influx: {missing}=NAME is missing behind {path}? in the URL"));
         }
         for secret in ["p", "token", "password"] {
-            if given(secret).is_some() {
+            if given(query, secret).is_some() {
                 return Err(format!(
                     "influx: '{secret}=' would show a secret in the process list; set \
                      MEMTIDE_INFLUX_TOKEN, or MEMTIDE_INFLUX_USER and MEMTIDE_INFLUX_PASSWORD"
                 ));
             }
         }
-        let url = match given("precision") {
+        let url = match given(query, "precision") {
             None => format!("{url}&precision={precision}"),
             Some(word) if word == precision => url.to_owned(),
             Some(word) => {
@@ -189,14 +185,20 @@ impl InfluxPlace {
     }
 }
 
+/// The value of a name in the query of a URL.
+fn given<'a>(query: &'a str, name: &str) -> Option<&'a str> {
+    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(key, value)| *key == name && !value.is_empty()).map(|(_, value)| value)
+}
+
 fn names_of(words: &str) -> Result<InfluxNames, String> {
     let mut names = InfluxNames::default();
     for pair in words.split('&').filter(|pair| !pair.is_empty()) {
         let (name, word) = pair.split_once('=').unwrap_or((pair, ""));
         let slot = names.slot(name);
         let slot = slot.ok_or_else(|| format!("influx: '#{name}' is none of {NAMES}"))?;
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
-        if word.is_empty() || !word.chars().all(is_plain) {
+        let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
+        if word.is_empty() || !is_plain {
             return Err(format!("influx: '#{pair}' needs a name of A-Z a-z 0-9 _ . -"));
         }
         word.clone_into(slot);

@@ -70,17 +70,18 @@ impl FromStr for WebPlace {
             Some((place, path)) => (place, Some(path.to_owned())),
             None => (word.trim(), None),
         };
-        let local = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
-        let address = place.parse().or_else(|_| place.parse().map(local)).map_err(|_| wrong())?;
-        let is_plain = |path: &String| {
-            let letters = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-            path.len() <= PATH_BYTES_MAX && path.bytes().all(letters)
-        };
-        if !path.iter().all(is_plain) {
+        let local = place.parse().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        let address = place.parse().or(local).map_err(|_| wrong())?;
+        if path.as_ref().is_some_and(|path| !is_plain(path)) {
             return Err(wrong());
         }
         Ok(Self { address, path })
     }
+}
+
+fn is_plain(path: &str) -> bool {
+    path.len() <= PATH_BYTES_MAX
+        && path.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
 impl fmt::Display for WebPlace {
