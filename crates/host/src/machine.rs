@@ -20,10 +20,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::termios::tcgetwinsize;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::{env, fs};
 
 /// The properties of the machine that affect a measurement.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,9 +61,21 @@ pub fn user_number() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// The home of this process's user in the system's list of users, for processes whose environment
-/// names none; `None` if the user is not listed there.
-pub fn home_folder() -> Option<PathBuf> {
+/// The folder that the environment variable `name` holds, if its path is absolute.
+pub fn folder_variable(name: &str) -> Option<PathBuf> {
+    env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute())
+}
+
+/// The folder that the environment variable `name` holds, or else the folder `usual` in the user's
+/// home: `HOME`, or the home in the system's list of users, because services have no environment.
+pub fn user_folder(name: &str, usual: &str) -> Option<PathBuf> {
+    folder_variable(name)
+        .or_else(|| Some(folder_variable("HOME").or_else(home_folder)?.join(usual)))
+}
+
+/// The home of this process's user in the system's list of users; `None` if the user is not listed
+/// there.
+fn home_folder() -> Option<PathBuf> {
     let user = user_number().to_string();
     let list = fs::read_to_string("/etc/passwd").ok()?;
     let mut users = list.lines().map(|line| line.split(':').collect::<Vec<_>>());

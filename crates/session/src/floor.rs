@@ -12,10 +12,10 @@ use memtide_record::{FloorRecord, LoopKind, PlanRecord, Responder};
 use memtide_scenario::{Kind, Load, Outputs, Scenario, Settings, Tls, Warmup};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
+use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::{env, fs};
 
 /// How long a floor is kept.
 const KEPT_S: u64 = 3_600;
@@ -245,9 +245,8 @@ impl Floors {
 
     /// The floor that this process or an earlier one has measured; none if it is too old.
     fn kept(&self, key: &str, now_s: u64) -> Option<FloorRecord> {
-        let of_file = || if self.mode == FloorMode::Kept { read() } else { Map::new() };
         let own = self.known.borrow().get(key).cloned();
-        let kept = own.or_else(|| of_file().remove(key))?;
+        let kept = own.or_else(|| (self.mode == FloorMode::Kept).then(read)?.remove(key))?;
         let floor: FloorRecord = serde_json::from_value(kept.get("floor")?.clone()).ok()?;
         let age_s = now_s.checked_sub(measured_s(&kept)?)?;
         (age_s < KEPT_S).then_some(FloorRecord { age_s, ..floor })
@@ -258,8 +257,7 @@ impl Floors {
         let kept = json!({"measured_unix_s": now_s, "floor": floor});
         self.known.borrow_mut().insert(key.clone(), kept.clone());
         let mut all = read();
-        let is_young = |kept: &Value| measured_s(kept).is_some_and(|at| now_s < at + KEPT_S);
-        all.retain(|_, kept| is_young(kept));
+        all.retain(|_, kept| measured_s(kept).is_some_and(|at| now_s < at + KEPT_S));
         if all.len() < FLOORS_MAX {
             all.insert(key, kept);
         }
@@ -269,12 +267,12 @@ impl Floors {
 
 /// What answers: the embedded server, if the servers are on this machine.
 fn responder(plan: &PlanRecord) -> Responder {
-    let is_here = |address: &String| {
-        let address = address.strip_prefix(UDP).unwrap_or(address);
-        address.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_loopback())
-    };
     let mut addresses = plan.servers.iter().flat_map(|server| &server.addresses);
-    let is_here = plan.embedded || addresses.all(is_here);
+    let is_here = plan.embedded
+        || addresses.all(|address| {
+            let address = address.strip_prefix(UDP).unwrap_or(address);
+            address.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_loopback())
+        });
     if is_here { Responder::Embedded } else { Responder::Server }
 }
 
@@ -284,9 +282,7 @@ fn measured_s(kept: &Value) -> Option<u64> {
 
 /// The file of kept floors.
 fn file() -> Option<PathBuf> {
-    let folder = |name: &str| env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
-    let home = || folder("HOME").or_else(machine::home_folder).map(|home| home.join(".cache"));
-    Some(folder("XDG_CACHE_HOME").or_else(home)?.join("memtide/floors.json"))
+    Some(machine::user_folder("XDG_CACHE_HOME", ".cache")?.join("memtide/floors.json"))
 }
 
 /// The kept floors; none if they cannot be read.

@@ -37,15 +37,15 @@ pub fn run(
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<Record, u8> {
     let settings = own(settings);
-    let failed = |error: io::Error| {
+    let grace = if is_silent { Duration::ZERO } else { GRACE };
+    let finished =
+        start(&settings, words, is_silent).and_then(|child| finish(child, grace, is_stopped));
+    let (status, out) = finished.map_err(|error| {
         if !is_silent {
             complain(&format!("a process for the run cannot be started: {error}"));
         }
         FAILED
-    };
-    let child = start(&settings, words, is_silent).map_err(failed)?;
-    let grace = if is_silent { Duration::ZERO } else { GRACE };
-    let (status, out) = finish(child, grace, is_stopped).map_err(failed)?;
+    })?;
     match status.code() {
         Some(0) => Record::from_json(&String::from_utf8_lossy(&out)).map_err(|_| FAILED),
         Some(code) => Err(code as u8),

@@ -81,8 +81,8 @@ pub fn open_points(opened: &mut Opened, facts: &OutputFacts<'_>) -> Result<(), S
 pub(crate) fn name_run(settings: &mut Settings) {
     let outputs = &mut settings.outputs;
     if outputs.first(OutputKind::Influx).is_some() {
-        let word = || format!("{:016x}", mix(unix_ns() ^ u64::from(std::process::id())));
-        outputs.tags.entry(RUN_TAG.to_owned()).or_insert_with(word);
+        let tag = outputs.tags.entry(RUN_TAG.to_owned());
+        tag.or_insert_with(|| format!("{:016x}", mix(unix_ns() ^ u64::from(std::process::id()))));
     }
 }
 
@@ -122,15 +122,16 @@ pub fn with_failed_output(mut last: Event) -> Event {
 
 /// Converts an engine's sample to an event; `contents` are those of its plan.
 pub(crate) fn event(contents: &memtide_world::Contents, sample: &memtide_world::Sample) -> Event {
-    let known = |at: Instant| (at != Instant::NEVER).then_some(at);
+    let [sent, received] =
+        [sample.sent, sample.received].map(|at| (at != Instant::NEVER).then_some(at));
     Event::Sample(Sample {
         begun: sample.begun,
         index: sample.index,
         key: contents.key(sample.key),
         size: contents.size(sample.kind, sample.key),
         intended: sample.intended,
-        sent: known(sample.sent),
-        received: known(sample.received),
+        sent,
+        received,
         kind: sample.kind.into(),
         outcome: match sample.outcome {
             Outcome::Hit => SampleOutcome::Hit,

@@ -17,12 +17,14 @@ const KEY_BYTES_MAX: u64 = 250;
 
 /// Mean size of an item in the embedded server, in bytes.
 pub(crate) fn item_bytes(scenario: &Scenario) -> u64 {
-    let mean = |law: &SizeLaw, most: u64| {
-        law.law().mean().map_or(most, |mean| (mean.ceil().max(1.0) as u64).min(most))
-    };
-    mean(&scenario.key_size, KEY_BYTES_MAX)
-        .saturating_add(mean(&scenario.value_size, scenario.value_max))
+    mean_bytes(&scenario.key_size, KEY_BYTES_MAX)
+        .saturating_add(mean_bytes(&scenario.value_size, scenario.value_max))
         .saturating_add(ITEM_OVERHEAD_BYTES)
+}
+
+/// The mean size by `law`, rounded up; `most` if it has none.
+fn mean_bytes(law: &SizeLaw, most: u64) -> u64 {
+    law.law().mean().map_or(most, |mean| (mean.ceil().max(1.0) as u64).min(most))
 }
 
 /// Refuses a scenario that needs more memory than is available: for its data, kept by `copies`
@@ -67,6 +69,10 @@ struct Need {
     advice: &'static str,
 }
 
+const fn need(bytes: u64, what: String, advice: &'static str) -> Need {
+    Need { bytes, what, advice }
+}
+
 /// Everything that a run keeps in this process, including `copies` servers; nothing if the scenario
 /// is impossible, which is reported later.
 fn needs(scenario: &Scenario, copies: u64) -> Vec<Need> {
@@ -80,7 +86,6 @@ fn needs(scenario: &Scenario, copies: u64) -> Vec<Need> {
     let items = items(&decided, plan.slots, operations);
     // A simulated or embedded server has its own end of each connection.
     let ends_bytes = if copies > 0 { plan.connections.saturating_mul(CONNECTION_BYTES) } else { 0 };
-    let need = |bytes: u64, what: String, advice| Need { bytes, what, advice };
     vec![
         need(
             items.saturating_mul(item_bytes(&decided)).saturating_mul(copies),

@@ -77,7 +77,8 @@ impl<'a> RunObserver<'a> {
     /// An observer that passes events to `outlets`, and to what the user watches.
     pub(crate) fn new(
         gauge: Box<dyn Gauge>,
-        (watching, is_quiet): (Watching, bool),
+        watching: Watching,
+        is_quiet: bool,
         mut outlets: Outlets,
         reader: Option<String>,
     ) -> Self {

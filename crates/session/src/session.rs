@@ -147,13 +147,14 @@ impl<W: World> Session<W> {
         tried.filter(|_| !settings.outputs.quiet).into_iter().for_each(|line| say(&line));
         let Opened { samples, outlets, reader } = opened;
         *stop = world.signals(profile.manner)?;
-        if !profile.wait.as_ref().is_none_or(|wait| waited(wait, stop)) {
+        if !profile.wait.as_ref().is_none_or(|(text, length)| waited(text, *length, stop)) {
             return Ok(INTERRUPTED);
         }
         let prepared = Prepared { settings, around, lowered, waits: task.waits() };
         let mut runner = world.runner(prepared, &profile, stop, samples)?;
-        let watched = (Watching::open(settings, (stop, W::CATCHES))?, settings.outputs.quiet);
-        let mut observer = RunObserver::new(world.gauge(), watched, outlets, reader);
+        let watching = Watching::open(settings, stop, W::CATCHES)?;
+        let is_quiet = settings.outputs.quiet;
+        let mut observer = RunObserver::new(world.gauge(), watching, is_quiet, outlets, reader);
         observer.show(front.screens(settings));
         W::gather(&mut runner, settings, &**front, &mut observer)?;
         memory::release();
@@ -204,9 +205,9 @@ impl Came {
 }
 
 /// Waits before the load; returns false if that was interrupted.
-fn waited((text, length): &(String, Span), stop: &StopFlag) -> bool {
+fn waited(text: &str, length: Span, stop: &StopFlag) -> bool {
     say_part(text);
-    let mut left = *length;
+    let mut left = length;
     while !left.is_zero() && !stop.is_raised() {
         let step = left.min(LOOK_EVERY);
         std::thread::sleep(Duration::from_nanos(step.ns()));

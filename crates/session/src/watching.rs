@@ -68,10 +68,7 @@ impl Watching {
     ///
     /// # Errors
     /// If this program was built without it, or the page's address cannot be used.
-    pub(crate) fn open(
-        settings: &Settings,
-        (stop, catches): (&StopFlag, bool),
-    ) -> Result<Self, Stop> {
+    pub(crate) fn open(settings: &Settings, stop: &StopFlag, catches: bool) -> Result<Self, Stop> {
         let form = settings.outputs.shown();
         if let Some(message) = not_built(&settings.outputs, BUILT) {
             return Err(Stop::usage(message));
@@ -84,7 +81,7 @@ impl Watching {
             None => Progress::Lines(Instant::now()),
         };
         #[cfg(feature = "ui")]
-        let screen = screen((form, catches), &live, stop);
+        let screen = screen(form, catches, &live, stop);
         #[cfg(feature = "web")]
         let web = web(settings, &live, stop)?;
         let _ = (stop, catches);
@@ -246,13 +243,10 @@ fn not_built(outputs: &Outputs, built: Built) -> Option<String> {
 
 /// The screen, if the terminal can show it: at once if the user wants that, or by a key.
 #[cfg(feature = "ui")]
-fn screen(
-    (form, catches): (ProgressForm, bool),
-    live: &SharedLive,
-    stop: &StopFlag,
-) -> Option<Screen> {
-    let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
-    let is_plain = variable("TERM") == "dumb" || !variable("CI").is_empty();
+fn screen(form: ProgressForm, catches: bool, live: &SharedLive, stop: &StopFlag) -> Option<Screen> {
+    let [term, ci, no_color] =
+        ["TERM", "CI", "NO_COLOR"].map(|name| std::env::var_os(name).unwrap_or_default());
+    let is_plain = term == "dumb" || !ci.is_empty();
     let is_seen = io::stderr().is_terminal() && io::stdin().is_terminal();
     let is_wanted = match form {
         ProgressForm::Off => false,
@@ -267,7 +261,7 @@ fn screen(
         is_stopping: Box::new(move || stop.is_raised()),
         // Of several runs, each has a flag of its own, and a signal raises all.
         stop: Box::new(memtide_host::signal::interrupt),
-        has_colours: variable("NO_COLOR").is_empty(),
+        has_colours: no_color.is_empty(),
         keys: ScreenKeys {
             take: terminal::take_keys,
             restore: terminal::restore_keys,

@@ -15,17 +15,12 @@ const OWN_ADDRESS: &str = "127.0.0.1:11298";
 /// system's list. The last ones are for users whose home cannot be written, and end with a restart
 /// of the machine.
 fn state_folders() -> Vec<PathBuf> {
-    let folder = |name: &str| env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
     let user = machine::user_number();
-    let state = folder("XDG_STATE_HOME").or_else(|| {
-        let home = folder("HOME").or_else(machine::home_folder)?;
-        Some(home.join(".local/state"))
-    });
-    let runtime = folder("XDG_RUNTIME_DIR")
+    let state = machine::user_folder("XDG_STATE_HOME", ".local/state");
+    let runtime = machine::folder_variable("XDG_RUNTIME_DIR")
         .unwrap_or_else(|| PathBuf::from("/run/user").join(user.to_string()));
-    let own = |folder: PathBuf| folder.join("memtide");
-    let shared = env::temp_dir().join(format!("memtide-{user}"));
-    state.map(own).into_iter().chain([own(runtime), shared]).collect()
+    let own = state.into_iter().chain([runtime]).map(|folder| folder.join("memtide"));
+    own.chain([env::temp_dir().join(format!("memtide-{user}"))]).collect()
 }
 
 /// The first of the user's folders in which `open` succeeds, with what it returns.

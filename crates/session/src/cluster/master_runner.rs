@@ -204,8 +204,7 @@ impl MasterRunner {
         self.master.begin(&round, now());
         let Window { warmup, duration, .. } = window;
         let duration = Some(duration).filter(|it| *it != Span::MAX);
-        let mut taking =
-            Taking::new(&self.division.agents, warmup, duration, &round, &self.master);
+        let mut taking = Taking::new(&self.division.agents, warmup, duration, &round, &self.master);
         let end = loop {
             if let Some(end) = self.master.round_end() {
                 break end;
@@ -225,19 +224,19 @@ impl MasterRunner {
     /// The shares of a round, and the plan of the master's own load or of the agents'.
     fn shared(&self, plan: PlanRecord) -> Shared {
         let there = self.present(&self.end);
-        let units = |address: &String| {
-            there.iter().find(|agent| agent.address == *address).map(|agent| agent.units)
-        };
-        let agents = self.enlisted.iter().map(units).collect();
+        let agents = self.enlisted.iter().map(|address| {
+            let agent = there.iter().find(|agent| agent.address == *address);
+            agent.map(|agent| agent.units)
+        });
+        let agents = agents.collect();
         let servers = plan.servers.into_iter().map(|server| self.with_addresses(server)).collect();
         Shared { plan: PlanRecord { servers, ..plan }, agents }
     }
 
     /// The agents elsewhere that the round with this `end` has not lost.
     fn present(&self, end: &RoundEnd) -> Vec<AgentFacts> {
-        let is_lost = |number: u32| end.lost.iter().any(|lost| lost.number == number);
         let agents = self.master.agents();
-        others(&agents).filter(|agent| !is_lost(agent.number)).cloned().collect()
+        others(&agents).filter(|agent| !is_lost(agent, end)).cloned().collect()
     }
 
     /// A planned server with the addresses that this machine knows; names are resolved where the
@@ -332,8 +331,7 @@ impl MasterRunner {
             }
         }
         let agents = self.master.agents();
-        let is_lost = |number: u32| self.end.lost.iter().any(|lost| lost.number == number);
-        let lost = agents.into_iter().filter(|agent| is_lost(agent.number));
+        let lost = agents.into_iter().filter(|agent| is_lost(agent, &self.end));
         let addresses = lost.map(|agent| agent.address).collect();
         LostAgents { addresses, sentences: lost_sentences(&self.end.lost) }
     }
@@ -475,16 +473,15 @@ impl Runner for MasterRunner {
     ) -> Result<RunOutcome, Failure> {
         let (end, taking) = self.round(task, observer)?;
         self.end = end;
-        let failure = |Lost { exit, why }| Failure { exit, sentence: Sentence::new(why) };
         let finished = taking.finish(&self.end);
         let (mut record, failed) = finished.map_err(failure)?;
         // Agents have clocks of their own; rows and points have this one.
         self.began_unix_ns.into_iter().for_each(|began| record.set_load_began(began));
-        let (failure, wrong_values) = (failed.map(failure), WrongValues::default());
+        let failure = failed.map(failure);
         if record.ended_by == EndedBy::NotRun {
             return Err(self.unbegun(failure));
         }
-        let outcome = RunOutcome { record, failure, wrong_values };
+        let outcome = RunOutcome { record, failure, wrong_values: WrongValues::default() };
         observer.on(&Event::WrongValues(Box::new(outcome.wrong_values.clone())));
         observer.on(&Event::Done(Box::new(outcome.record.clone())));
         Ok(outcome)
@@ -495,10 +492,10 @@ impl Runner for MasterRunner {
             return Vec::new();
         }
         let agents = self.master.agents();
-        let of = others(&agents).count() as u32;
+        let others: Vec<u32> = others(&agents).map(|agent| agent.number).collect();
         let lost = self.end.lost.iter();
-        let is_other = |number: u32| others(&agents).any(|agent| agent.number == number);
-        let lost: Vec<_> = lost.filter(|lost| is_other(lost.number)).collect();
+        let lost: Vec<_> = lost.filter(|lost| others.contains(&lost.number)).collect();
+        let of = others.len() as u32;
         let left = of - lost.len() as u32;
         let each = lost.into_iter().map(|agent| LostAgent {
             step: 0,
@@ -509,6 +506,16 @@ impl Runner for MasterRunner {
         });
         each.collect()
     }
+}
+
+/// True if the round with this `end` has lost the agent.
+fn is_lost(agent: &AgentFacts, end: &RoundEnd) -> bool {
+    end.lost.iter().any(|lost| lost.number == agent.number)
+}
+
+/// The failure of a run that is lost.
+fn failure(Lost { exit, why }: Lost) -> Failure {
+    Failure { exit, sentence: Sentence::new(why) }
 }
 
 /// The agents outside the master's own process.

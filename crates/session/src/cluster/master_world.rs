@@ -117,16 +117,19 @@ fn check(settings: &Settings) -> Result<(), Stop> {
 /// Surroundings from which every machine makes the same decisions: only the number of servers is
 /// known. Names are resolved where the load is made.
 fn surroundings(settings: &Settings) -> Surroundings {
-    let nowhere = |target: &Target| match target {
-        Target::Tcp { .. } => Address::Tcp(([127, 0, 0, 1], 0).into()),
-        Target::Unix { path } => Address::Unix(path.clone()),
-    };
-    let server =
-        |target: &Target| ServerPlan { name: target.to_string(), addresses: vec![nowhere(target)] };
-    let servers = settings.scenario.servers.iter().map(server).collect();
+    let servers = settings.scenario.servers.iter().map(nowhere).collect();
     Surroundings {
         outputs: (&settings.outputs).into(),
         share: Some(Share::one(0, 1)),
         ..Surroundings::simulated(servers, 1)
     }
+}
+
+/// A server of that name whose address is not used.
+fn nowhere(target: &Target) -> ServerPlan {
+    let address = match target {
+        Target::Tcp { .. } => Address::Tcp(([127, 0, 0, 1], 0).into()),
+        Target::Unix { path } => Address::Unix(path.clone()),
+    };
+    ServerPlan { name: target.to_string(), addresses: vec![address] }
 }

@@ -36,8 +36,8 @@ impl OwnRows {
     pub(super) fn add_to(&self, samples: &mut Samples) -> Result<(), OutputStop> {
         let mut state = self.state();
         if std::mem::replace(&mut state.was_used, true) {
-            let failed = |error| OutputStop::unwritable(&self.flag, &error);
-            state.rows.restart().map_err(failed)?;
+            let restarted = state.rows.restart();
+            restarted.map_err(|error| OutputStop::unwritable(&self.flag, &error))?;
         }
         samples.add(&self.flag, Box::new(self.clone()));
         Ok(())

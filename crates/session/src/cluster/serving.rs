@@ -22,7 +22,6 @@ use memtide_run::steps::{LONGER_MAX, RestedStep, RunTask};
 use memtide_run::{SampledServers, Share};
 use memtide_scenario::{Layer, Outputs, Scenario, Secret, Settings, Tls, Wait, scenario_digest};
 use memtide_world::plan::StepTask;
-use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -124,8 +123,7 @@ impl Own {
     /// # Errors
     /// If a variable has a value that its field does not allow.
     pub fn of_environment() -> Result<Self, Stop> {
-        let is_own = |name: &OsStr| OWN.iter().any(|own| name == *own);
-        let fields = std::env::vars_os().filter(|(name, _)| is_own(name));
+        let fields = std::env::vars_os().filter(|(name, _)| OWN.iter().any(|own| name == *own));
         let mut settings = Settings::default();
         settings.apply(&Layer::from_environment(fields)?)?;
         Ok(Self::of(&settings.scenario))
@@ -146,9 +144,8 @@ impl Local {
         let net = AgentNet::dial(&join, monotonic_ns).map_err(Stop::usage)?;
         let stop = StopFlag::default();
         let (told, waker) = (stop.clone(), net.waker());
-        let work = move || serve(setup, net, &told);
-        let thread = thread::Builder::new().name("agent".to_owned()).spawn(work);
-        let thread = thread.map_err(|error| {
+        let thread = thread::Builder::new().name("agent".to_owned());
+        let thread = thread.spawn(move || serve(setup, net, &told)).map_err(|error| {
             let message = format!("the system started no thread for the master's share: {error}");
             Stop { code: crate::exit::FAILED, message }
         })?;

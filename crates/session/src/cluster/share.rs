@@ -435,9 +435,9 @@ impl Barrier for AtMaster {
     }
 
     fn arrive(&mut self) -> Result<(), NotRun> {
-        let gone = |_| NotRun("the agent has ended".to_owned());
         self.work.log(&Event::Prepared(1));
-        self.work.events.send(Report::Prepared).map_err(gone)
+        let sent = self.work.events.send(Report::Prepared);
+        sent.map_err(|_| NotRun("the agent has ended".to_owned()))
     }
 
     fn look(&mut self, now: Instant, _since_unix: Span) -> Result<Option<Instant>, NotRun> {

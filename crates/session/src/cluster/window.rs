@@ -81,15 +81,17 @@ impl SharedWindow {
         }
         let open = self.window.measure_start(begins);
         if open <= now {
-            self.look_to_close(&loading, (master, taking), (open, now));
+            self.look_to_close(&loading, master, taking, open, now);
         }
     }
 
     fn look_to_close(
         &mut self,
         loading: &[u32],
-        (master, taking): (&mut Master, &mut Taking),
-        (open, now): (Instant, Instant),
+        master: &mut Master,
+        taking: &mut Taking,
+        open: Instant,
+        now: Instant,
     ) {
         let Some(closing) = &mut self.closing else { return };
         let passed = now.since(open);
@@ -124,8 +126,9 @@ impl SharedWindow {
             (open, Phase::Measure),
             (self.window.measure_end(begins), Phase::Cooldown),
         ];
-        let is_there = |phase: &Phase| *phase != Phase::Warmup || open > begins;
-        let begun = all.iter().filter(|(at, phase)| *at <= now && is_there(phase));
+        let has_warmup = open > begins;
+        let begun =
+            all.iter().filter(|(at, phase)| *at <= now && (*phase != Phase::Warmup || has_warmup));
         let begun = begun.map(|(_, phase)| *phase);
         let new: Vec<Phase> =
             begun.filter(|phase| self.shown.is_none_or(|it| it < *phase)).collect();

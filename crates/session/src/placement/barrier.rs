@@ -31,7 +31,8 @@ pub(crate) enum Refused {
 pub(crate) fn barrier(
     placement: &Placement,
     division: &Division,
-    (clock, since_unix): (Clock, Span),
+    clock: Clock,
+    since_unix: Span,
     variable: &impl Fn(&str) -> Option<String>,
 ) -> Result<Option<Box<dyn Barrier>>, Refused> {
     if let Some(start) = placement.start_at {
@@ -67,9 +68,10 @@ fn launcher(
     division: &Division,
     variable: &impl Fn(&str) -> Option<String>,
 ) -> Result<(i32, bool), Stop> {
-    let number = |name: &str| variable(name).and_then(|word| word.trim().parse::<u32>().ok());
-    let fd = number("PMI_FD").and_then(|fd| i32::try_from(fd).ok());
-    let (Some(fd), Some(rank), Some(size)) = (fd, number("PMI_RANK"), number("PMI_SIZE")) else {
+    let [fd, rank, size] = ["PMI_FD", "PMI_RANK", "PMI_SIZE"]
+        .map(|name| variable(name).and_then(|word| word.trim().parse::<u32>().ok()));
+    let fd = fd.and_then(|fd| i32::try_from(fd).ok());
+    let (Some(fd), Some(rank), Some(size)) = (fd, rank, size) else {
         return Err(Stop::usage(
             "--barrier pmi: PMI_FD, PMI_RANK or PMI_SIZE is not set in the environment; start the \
              shares with srun --mpi=pmi2 or mpiexec.hydra, or use --barrier dir:PATH or --start-at",
@@ -154,18 +156,18 @@ impl Barrier for Agreed {
         let Some(BarrierStart { since_unix: at_unix, monotonic_ns }) = found else {
             return Ok(None);
         };
-        let late = |late: Span| {
-            let late = format_span(late);
-            NotRun(format!("it learned of the start {late} late at {}", self.words.name))
-        };
-        match monotonic_ns {
+        let late = match monotonic_ns {
             Some(ns) => match self.clock.at_monotonic(ns) {
-                Some(at) if at > now => Ok(Some(at)),
-                at => Err(late(now.since(at.unwrap_or(Instant::ZERO)))),
+                Some(at) if at > now => return Ok(Some(at)),
+                at => now.since(at.unwrap_or(Instant::ZERO)),
             },
-            None if at_unix > since_unix => Ok(Some(now + at_unix.saturating_sub(since_unix))),
-            None => Err(late(since_unix.saturating_sub(at_unix))),
-        }
+            None if at_unix > since_unix => {
+                return Ok(Some(now + at_unix.saturating_sub(since_unix)));
+            }
+            None => since_unix.saturating_sub(at_unix),
+        };
+        let late = format_span(late);
+        Err(NotRun(format!("it learned of the start {late} late at {}", self.words.name)))
     }
 }
 

@@ -15,21 +15,28 @@ pub(crate) struct Placed {
     pub(crate) size: Option<u32>,
 }
 
-/// A launcher's name and its variables: the rank, which also identifies it, and the size.
-type Variables = (&'static str, &'static str, Option<&'static str>);
+/// A launcher and the names of its variables.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Launcher {
+    name: &'static str,
+    /// The variable with the rank, which also identifies the launcher.
+    rank: &'static str,
+    size: Option<&'static str>,
+}
 
 /// Slurm's `srun`; a batch script has the variables of its job but is no step.
-const SLURM: Variables = ("Slurm", "SLURM_PROCID", Some("SLURM_NTASKS"));
+const SLURM: Launcher =
+    Launcher { name: "Slurm", rank: "SLURM_PROCID", size: Some("SLURM_NTASKS") };
 
 /// The launchers. Open MPI and PMI come before Slurm: within a job they start their own daemons as
 /// a step, whose variables their processes inherit. An Indexed Job of Kubernetes and a job of Nomad
 /// do not report their size.
-const LAUNCHERS: [Variables; 5] = [
-    ("Open MPI", "OMPI_COMM_WORLD_RANK", Some("OMPI_COMM_WORLD_SIZE")),
-    ("PMI", "PMI_RANK", Some("PMI_SIZE")),
+const LAUNCHERS: [Launcher; 5] = [
+    Launcher { name: "Open MPI", rank: "OMPI_COMM_WORLD_RANK", size: Some("OMPI_COMM_WORLD_SIZE") },
+    Launcher { name: "PMI", rank: "PMI_RANK", size: Some("PMI_SIZE") },
     SLURM,
-    ("Kubernetes", "JOB_COMPLETION_INDEX", None),
-    ("Nomad", "NOMAD_ALLOC_INDEX", None),
+    Launcher { name: "Kubernetes", rank: "JOB_COMPLETION_INDEX", size: None },
+    Launcher { name: "Nomad", rank: "NOMAD_ALLOC_INDEX", size: None },
 ];
 
 const SLURM_STEP: &str = "SLURM_STEP_ID";
@@ -50,16 +57,16 @@ pub(crate) const WITHOUT_SIZE: &str =
 /// # Errors
 /// If a launcher's variables are missing or are no numbers, as a sentence.
 pub(crate) fn placed(variable: &impl Fn(&str) -> Option<String>) -> Result<Option<Placed>, String> {
-    let is_there = |names: &&Variables| match **names {
+    let launcher = LAUNCHERS.into_iter().find(|launcher| match *launcher {
         SLURM => step(variable).is_some(),
-        (_, rank, _) => variable(rank).is_some(),
-    };
-    let Some(&names) = LAUNCHERS.iter().find(is_there) else { return Ok(None) };
-    let found = read(names, variable)?;
+        Launcher { rank, .. } => variable(rank).is_some(),
+    });
+    let Some(launcher) = launcher else { return Ok(None) };
+    let found = read(launcher, variable)?;
     // Slurm itself can serve PMI.
     let own = step(variable).and_then(|_| read(SLURM, variable).ok());
-    let is_same = |own: &Placed| (own.rank, own.size) == (found.rank, found.size);
-    Ok(Some(own.filter(is_same).unwrap_or(found)))
+    let own = own.filter(|own| (own.rank, own.size) == (found.rank, found.size));
+    Ok(Some(own.unwrap_or(found)))
 }
 
 /// Number of times that Slurm has restarted the job; 0 without Slurm.
@@ -80,28 +87,34 @@ fn step(variable: &impl Fn(&str) -> Option<String>) -> Option<u32> {
 }
 
 /// The position that a launcher's variables describe.
-fn read(
-    (launcher, of_rank, of_size): Variables,
-    variable: &impl Fn(&str) -> Option<String>,
-) -> Result<Placed, String> {
-    let number = |name: &str| match variable(name) {
-        None => Err(format!("the environment variable {name} of {launcher} is not set")),
-        Some(word) => word.trim().parse::<u32>().map_err(|_| {
-            format!(
-                "the environment variable {name} is '{word}', which is not a number from 0 to \
-                 4294967295"
-            )
-        }),
-    };
-    let rank = number(of_rank)?;
-    let size = of_size.map(number).transpose()?;
+fn read(launcher: Launcher, variable: &impl Fn(&str) -> Option<String>) -> Result<Placed, String> {
+    let Launcher { name, rank: of_rank, size: of_size } = launcher;
+    let rank = number(of_rank, name, variable)?;
+    let size = of_size.map(|of_size| number(of_size, name, variable)).transpose()?;
     match size.zip(of_size) {
-        Some((size, name)) if rank >= size => Err(format!(
+        Some((size, of_size)) if rank >= size => Err(format!(
             "the environment variable {of_rank} is '{rank}', which is not below the {size} of \
-             {name}"
+             {of_size}"
         )),
-        _ => Ok(Placed { launcher, variable: of_rank, rank, size }),
+        _ => Ok(Placed { launcher: name, variable: of_rank, rank, size }),
     }
+}
+
+/// The number in the variable `name` of `launcher`.
+fn number(
+    name: &str,
+    launcher: &str,
+    variable: &impl Fn(&str) -> Option<String>,
+) -> Result<u32, String> {
+    let Some(word) = variable(name) else {
+        return Err(format!("the environment variable {name} of {launcher} is not set"));
+    };
+    word.trim().parse().map_err(|_| {
+        format!(
+            "the environment variable {name} is '{word}', which is not a number from 0 to \
+             4294967295"
+        )
+    })
 }
 
 #[cfg(test)]

@@ -115,10 +115,9 @@ fn alone(
 /// The share that the launcher assigned to this process; of `of` shares if the user gives their
 /// number.
 fn automatic(of: Option<u32>, variable: &impl Fn(&str) -> Option<String>) -> Result<Share, Stop> {
-    let refused = |message: String| Err(Stop::usage(message));
     let found = placed(variable).map_err(unreadable)?;
     let Some(Placed { launcher, variable, rank, size }) = found else {
-        return refused(match of {
+        return Err(Stop::usage(match of {
             None => format!(
                 "--shard auto: none of these variables is set: {WITH_SIZE}; give the share, such \
                  as --shard 0/4"
@@ -127,24 +126,25 @@ fn automatic(of: Option<u32>, variable: &impl Fn(&str) -> Option<String>) -> Res
                 "--shard auto/{of}: none of these variables is set: {WITH_SIZE}, {WITHOUT_SIZE}; \
                  give the share, such as --shard 0/{of}"
             ),
-        });
+        }));
     };
-    match (of, size) {
-        (None, None) => refused(format!(
+    let why = match (of, size) {
+        (None, None) => format!(
             "--shard auto: {launcher} gives the number of this process ({variable}={rank}) but not \
              their count; use --shard auto/N"
-        )),
-        (Some(of), Some(size)) if of != size => refused(format!(
+        ),
+        (Some(of), Some(size)) if of != size => format!(
             "--shard auto/{of}: {launcher} started {size} processes; use --shard auto/{size} or \
              --shard auto"
-        )),
-        (Some(of), _) if rank >= of => refused(format!(
+        ),
+        (Some(of), _) if rank >= of => format!(
             "--shard auto/{of}: {variable} is {rank}, but shares are numbered 0 to {}; give the \
              number of processes that {launcher} starts",
             of - 1
-        )),
-        (Some(of), _) | (None, Some(of)) => Ok(Share::one(rank, of)),
-    }
+        ),
+        (Some(of), _) | (None, Some(of)) => return Ok(Share::one(rank, of)),
+    };
+    Err(Stop::usage(why))
 }
 
 fn unreadable(why: String) -> Stop {

@@ -33,7 +33,7 @@ impl WatchedRuns {
         if outputs.shown() != ProgressForm::Ui && outputs.web.is_none() {
             return Ok(None);
         }
-        let watching = Watching::open(settings, (stop, true))?;
+        let watching = Watching::open(settings, stop, true)?;
         let (live, has_screen) = (watching.live(), watching.screen_flag());
         let mut outlets = Outlets::default();
         // If no thread can be started nothing is shown; the runs are unaffected.

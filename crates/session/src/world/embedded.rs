@@ -82,9 +82,10 @@ pub(super) fn tried(
     }
     let usual = tried.first()?.0;
     let worst = tried.iter().map(|(p90, _)| *p90).max()?;
-    let is_better =
-        |(p90, _): &&(Span, CpuChoice)| p90.as_s_f64() < usual.as_s_f64() * (1.0 - BETTER);
-    let best = tried.iter().filter(is_better).min_by_key(|(p90, _)| *p90);
+    let best = tried
+        .iter()
+        .filter(|(p90, _)| p90.as_s_f64() < usual.as_s_f64() * (1.0 - BETTER))
+        .min_by_key(|(p90, _)| *p90);
     let (p90, choice) = best.unwrap_or(&tried[0]);
     let cpus: Vec<String> = choice.workers.iter().map(ToString::to_string).collect();
     let why = format!(

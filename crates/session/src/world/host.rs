@@ -115,22 +115,26 @@ impl HostWorld {
 
     /// The addresses of a server: by this machine's resolver, or by the supervisor's knowledge.
     fn server(&self, target: &Target) -> Result<ServerPlan, Stop> {
-        let known = || self.supervisor.as_ref()?.server(target);
-        server(target).or_else(|stop| known().ok_or(stop))
+        server(target).or_else(|stop| {
+            let known = self.supervisor.as_ref().and_then(|it| it.server(target));
+            known.ok_or(stop)
+        })
     }
 
     /// The CPUs that the servers of the user on this machine may use. Empty if there are none, or
     /// one of them is not found: it belongs to another user, or listens at a path.
     fn server_cpus(&self, servers: &[ServerPlan]) -> BTreeSet<usize> {
-        let is_here = |server: &&ServerPlan| server.addresses.iter().any(Address::is_local);
-        let is_found = |server: &ServerPlan| {
-            let found = |(name, _): &&(Option<String>, _)| name.as_ref() == Some(&server.name);
-            self.local.iter().find(found).is_some_and(|(_, it)| !it.cpus().is_empty())
-        };
-        if self.embedded.is_some() || !servers.iter().filter(is_here).all(is_found) {
+        let mut here = servers.iter().filter(|it| it.addresses.iter().any(Address::is_local));
+        if self.embedded.is_some() || !here.all(|server| self.has_cpus_of(server)) {
             return BTreeSet::new();
         }
         self.local.iter().flat_map(|(_, server)| server.cpus()).collect()
+    }
+
+    /// True if the process of this server on this machine is found, with its CPUs.
+    fn has_cpus_of(&self, server: &ServerPlan) -> bool {
+        let found = self.local.iter().find(|(name, _)| name.as_ref() == Some(&server.name));
+        found.is_some_and(|(_, it)| !it.cpus().is_empty())
     }
 
     /// Meaning of the numbers in samples.
@@ -168,9 +172,9 @@ impl HostWorld {
             return Ok(Ok(Some(supervisor.barrier(self.clock))));
         }
         let Some(division) = &self.division else { return Ok(Ok(None)) };
-        let now = (self.clock, clock::since_unix());
+        let (placement, since_unix) = (&settings.placement, clock::since_unix());
         let found = division.check_first().map_err(Refused::NotRun);
-        match found.and_then(|()| barrier(&settings.placement, division, now, &variable)) {
+        match found.and_then(|()| barrier(placement, division, self.clock, since_unix, &variable)) {
             Ok(barrier) => Ok(Ok(barrier)),
             Err(Refused::NotRun(why)) => Ok(Err(why)),
             Err(Refused::Stop(stop)) => Err(stop),
@@ -399,14 +403,21 @@ impl HostGauge {
         &self,
         now: &Programs,
         first: &FirstReading,
-        (cpus, is_foreign): (&[usize], bool),
+        cpus: &[usize],
+        is_foreign: bool,
     ) -> Option<ProgramCpu> {
-        let is_server = |id| self.local.iter().any(|(_, server)| server.process == id);
-        let shares = |id| cpus_of(id).iter().any(|cpu| cpus.contains(cpu));
-        let may_be = |id| !(is_foreign && is_server(id)) && shares(id);
-        let Program { id, name, used, .. } = now.busiest_since(&first.programs, may_be)?;
-        let (cpus, allowed, is_server) = (self.part(first, used), cpus_of(id), is_server(id));
+        let busiest = now.busiest_since(&first.programs, |id| {
+            let is_left_out = is_foreign && self.is_server(id);
+            !is_left_out && cpus_of(id).iter().any(|cpu| cpus.contains(cpu))
+        });
+        let Program { id, name, used, .. } = busiest?;
+        let (cpus, allowed, is_server) = (self.part(first, used), cpus_of(id), self.is_server(id));
         (cpus >= KEPT_MAX).then_some(ProgramCpu { name, id, cpus, allowed, is_server })
+    }
+
+    /// True if a server on this machine is the process `id`.
+    fn is_server(&self, id: u32) -> bool {
+        self.local.iter().any(|(_, server)| server.process == id)
     }
 
     /// A time as a part of that since `first`.
@@ -426,7 +437,7 @@ impl HostGauge {
             Some((name, of, of.longest_since(before)?.saturating_sub(stops)))
         });
         let (name, server, waited) = waited.max_by_key(|(.., waited)| *waited)?;
-        let beside = self.beside(now, first, (&server.cpus(), true));
+        let beside = self.beside(now, first, &server.cpus(), true);
         let waited = self.part(first, waited).min(1.0);
         Some(ServerCpu { name: name.clone(), waited, beside })
     }
@@ -482,7 +493,7 @@ impl Gauge for HostGauge {
             Some((since.as_s_f64() / length).min(1.0))
         });
         Some(MachineCpu {
-            beside: first.and_then(|first| self.beside(&now, first, (&self.worker_cpus, false))),
+            beside: first.and_then(|first| self.beside(&now, first, &self.worker_cpus, false)),
             throttled,
             server: first.and_then(|first| self.server(&now, first)),
             avg: busy.mean,

@@ -138,16 +138,15 @@ impl World for SimWorld {
         };
         let (trace, rows) = (self.trace()?, Rc::clone(&self.rows));
         let contents = lowered.plan.contents();
-        let take = move |sample: &_| {
+        let setting = self.setting.take().expect("a session makes one fleet");
+        let fleet = SimFleet::new(setting, trace, move |sample| {
             let Some(feed) = &feed else { return };
             let mut rows = rows.borrow_mut();
             rows.push(event(&contents, sample));
             if rows.len() >= SAMPLES_GATHERED {
                 feed.add(mem::take(&mut *rows));
             }
-        };
-        let setting = self.setting.take().expect("a session makes one fleet");
-        let fleet = SimFleet::new(setting, trace, take);
+        });
         let (scenario, barrier) = (settings.scenario.clone(), Ok(None));
         Ok(FleetRunner { fleet, scenario, around, lowered, barrier })
     }

@@ -153,11 +153,11 @@ fn system_cas() -> Result<(&'static str, Vec<u8>), Stop> {
 
 /// Reads a file that `flag` names.
 fn read(flag: &str, path: &str) -> Result<Vec<u8>, Stop> {
-    let long = || std::io::Error::other("it is too long for a file of certificates");
-    let is_short = |it: std::fs::Metadata| it.len() <= FILE_BYTES_MAX;
-    std::fs::metadata(path)
-        .and_then(|it| if is_short(it) { std::fs::read(path) } else { Err(long()) })
-        .map_err(|error| Stop::usage(format!("{flag}: '{path}' cannot be read: {error}")))
+    let read = std::fs::metadata(path).and_then(|it| match it.len() {
+        0..=FILE_BYTES_MAX => std::fs::read(path),
+        _ => Err(std::io::Error::other("it is too long for a file of certificates")),
+    });
+    read.map_err(|error| Stop::usage(format!("{flag}: '{path}' cannot be read: {error}")))
 }
 
 fn wrong(flag: &str, file: &str, error: &MaterialError) -> Stop {

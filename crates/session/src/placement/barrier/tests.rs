@@ -14,8 +14,7 @@ fn at(word: &str) -> Placement {
 #[test]
 fn a_time_of_day_lies_ahead_and_not_too_far() {
     let open = |word: &str| {
-        let now = (Clock::start(), Span::from_s(1_000));
-        barrier(&at(word), &division(0, 2), now, &|_| None)
+        barrier(&at(word), &division(0, 2), Clock::start(), Span::from_s(1_000), &|_| None)
     };
     let Ok(Some(mut by_time)) = open("@1010") else { panic!("it lies ahead") };
     let (now, s) = (Instant::from_ns(7), Span::from_s);
@@ -36,8 +35,7 @@ fn a_launcher_without_pmi_or_of_another_size_is_an_error() {
     let refused = |words: &'static [(&str, &str)]| {
         let find = |name: &str| words.iter().find(|(key, _)| *key == name);
         let variable = |name: &str| find(name).map(|(_, word)| (*word).to_owned());
-        let now = (Clock::start(), Span::ZERO);
-        match barrier(&placement, &division(0, 2), now, &variable) {
+        match barrier(&placement, &division(0, 2), Clock::start(), Span::ZERO, &variable) {
             Err(Refused::Stop(stop)) => stop.message,
             _ => panic!("it cannot be"),
         }
