@@ -69,7 +69,11 @@ pub fn compare_groups(
     let drift = if are_apart(measured_unix_ms) { drift } else { 0.0 };
     let all: Vec<&Record> = groups.iter().flatten().map(|(_, record)| record).collect();
     let unit = PlanRecord::common_unit(all.iter().map(|record| &record.plan));
-    let both = Both { groups, unit, names: Rule::with_figures(rules, names), difference, drift };
+    let overloaded = groups
+        .each_ref()
+        .map(|group| group.iter().filter(|(_, record)| is_overloaded(record)).count());
+    let names = Rule::with_figures(rules, names);
+    let both = Both { groups, unit, names, difference, drift, overloaded };
     let figures: Vec<TrialFigure> = both.names.iter().map(|named| both.figure(*named)).collect();
     let left_out = groups
         .iter()
@@ -104,6 +108,8 @@ struct Both<'a> {
     names: Vec<Named>,
     difference: f64,
     drift: f64,
+    /// Number of runs of A, and of B, whose servers did not carry the load.
+    overloaded: [usize; 2],
 }
 
 impl Both<'_> {
@@ -121,7 +127,7 @@ impl Both<'_> {
         let sides = Sides {
             counted: self.counted(rule.subject()),
             all_of_b: of_b.map(|record| value(rule.subject(), record, self.unit)).collect(),
-            overloaded: self.overloaded()[1],
+            overloaded: self.overloaded[1],
             short: self.short(),
             figures: self.names.len(),
             are_pairs: false,
@@ -144,16 +150,9 @@ impl Both<'_> {
         })
     }
 
-    /// Number of runs of A, and of B, whose servers did not carry the load.
-    fn overloaded(&self) -> [usize; 2] {
-        let groups = self.groups.each_ref();
-        groups.map(|group| group.iter().filter(|(_, record)| is_overloaded(record)).count())
-    }
-
-    /// The part of the runs of A, and of B, that these are.
+    /// The part of the runs of A, and of B, whose servers did not carry the load.
     fn short(&self) -> [f64; 2] {
-        let overloaded = self.overloaded();
-        [0, 1].map(|at: usize| overloaded[at] as f64 / self.groups[at].len().max(1) as f64)
+        [0, 1].map(|at: usize| self.overloaded[at] as f64 / self.groups[at].len().max(1) as f64)
     }
 }
 

@@ -150,7 +150,7 @@ impl Rule {
         // What is not answered is longer than all that is, without any interval.
         let is_sure =
             is == Measured::Unanswered || self.is_of_change() && was == Measured::Unanswered;
-        let (by_value, change, why) = self.compare(was, is, letter, unit);
+        let ByValue { outcome: by_value, change, why } = self.compare(was, is, letter, unit);
         let (result, why) = match by_value {
             RuleOutcome::Passed | RuleOutcome::Failed if !is_sure => {
                 self.by_intervals(by_value, why, [first, other], unit)
@@ -366,60 +366,67 @@ impl Rule {
         Some(self.over(range, 0.0))
     }
 
-    fn compare(
-        &self,
-        was: Measured,
-        is: Measured,
-        letter: char,
-        unit: RateUnit,
-    ) -> (RuleOutcome, Option<f64>, String) {
+    fn compare(&self, was: Measured, is: Measured, letter: char, unit: RateUnit) -> ByValue {
         use Measured::{Known, Missing, Unanswered};
-        let word = |figure| self.subject.word(figure, unit);
         let upward = self.is_up();
-        let outcome = |holds| if holds { RuleOutcome::Failed } else { RuleOutcome::Passed };
-        let missing = |why: String| (RuleOutcome::Missing, None, why);
         let among = "falls among operations that were not answered";
         if let (Bound::Figure(bound), Known(is)) = (self.bound, &is) {
-            return (
-                outcome(self.relation.holds(*is, bound)),
-                None,
-                format!("it is {}", word(*is)),
-            );
+            let why = format!("it is {}", self.subject.word(*is, unit));
+            return ByValue::of(self.relation.holds(*is, bound), why);
         }
         match (was, is) {
-            (_, Missing(why)) => missing(format!("it is not known in {letter}: {why}")),
+            (_, Missing(why)) => ByValue::missing(format!("it is not known in {letter}: {why}")),
             (_, Unanswered) if matches!(self.bound, Bound::Figure(_)) => {
-                (outcome(upward), None, format!("it {among}"))
+                ByValue::of(upward, format!("it {among}"))
             }
-            (Missing(why), _) => missing(format!("it is not known in A: {why}")),
-            (Unanswered, Unanswered) => missing(format!("in A and {letter} it {among}")),
+            (Missing(why), _) => ByValue::missing(format!("it is not known in A: {why}")),
+            (Unanswered, Unanswered) => ByValue::missing(format!("in A and {letter} it {among}")),
             (Unanswered, Known(is)) => {
-                let why = format!("it is {}, and in A it {among}", word(is));
-                (outcome(!upward), None, why)
+                let is = self.subject.word(is, unit);
+                ByValue::of(!upward, format!("it is {is}, and in A it {among}"))
             }
             (Known(was), Unanswered) => {
-                (outcome(upward), None, format!("it {among}, and in A it is {}", word(was)))
+                let was = self.subject.word(was, unit);
+                ByValue::of(upward, format!("it {among}, and in A it is {was}"))
             }
             (Known(was), Known(is)) => self.change(was, is, unit),
         }
     }
 
-    /// Result, change as a fraction, and reason, if both figures are known.
-    fn change(&self, was: f64, is: f64, unit: RateUnit) -> (RuleOutcome, Option<f64>, String) {
+    /// The result if both figures are known.
+    fn change(&self, was: f64, is: f64, unit: RateUnit) -> ByValue {
         let share = share(was, is);
         let (changed, bound) = match self.bound {
             // Growth from zero exceeds every percentage.
             Bound::Share(bound) => (share.unwrap_or(f64::INFINITY), bound),
             Bound::Change(bound) | Bound::Figure(bound) => (is - was, bound),
         };
-        let word = |figure| self.subject.word(figure, unit);
         let by = match share {
             Some(share) => units::format_change(share, 1),
             None => "up from zero,".to_owned(),
         };
-        let why = format!("it is {}, {by} compared with {} in A", word(is), word(was));
-        let holds = self.relation.holds(changed, bound);
-        (if holds { RuleOutcome::Failed } else { RuleOutcome::Passed }, share, why)
+        let [was, is] = [was, is].map(|figure| self.subject.word(figure, unit));
+        let why = format!("it is {is}, {by} compared with {was} in A");
+        ByValue { change: share, ..ByValue::of(self.relation.holds(changed, bound), why) }
+    }
+}
+
+/// A result by the values of one run each.
+struct ByValue {
+    outcome: RuleOutcome,
+    /// The change as a fraction.
+    change: Option<f64>,
+    why: String,
+}
+
+impl ByValue {
+    fn of(breaks: bool, why: String) -> Self {
+        let outcome = if breaks { RuleOutcome::Failed } else { RuleOutcome::Passed };
+        Self { outcome, change: None, why }
+    }
+
+    fn missing(why: String) -> Self {
+        Self { outcome: RuleOutcome::Missing, change: None, why }
     }
 }
 
