@@ -62,8 +62,8 @@ pub(super) fn check_length<F: Fleet>(
     Err(FillFault::TooLong(too_long).into())
 }
 
-/// What memcached 1.6 adds to the key and value of an item, in bytes: the header with the cas number,
-/// a byte that ends the key, the line end, and flags other than 0.
+/// What memcached 1.6 adds to the key and value of an item, in bytes: the header with the cas
+/// number, a byte that ends the key, the line end, and flags other than 0.
 const fn item_overhead(flags: u32) -> u64 {
     48 + 8 + 1 + 2 + if flags == 0 { 0 } else { 4 }
 }

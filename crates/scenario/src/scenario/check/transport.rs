@@ -1,5 +1,5 @@
-//! Checks the fields that UDP excludes, and those of TLS. A request that is only sometimes too long for a datagram is
-//! no problem here: it is refused, and counted, during the run.
+//! Checks the fields that UDP excludes, and those of TLS. A request that is only sometimes too long
+//! for a datagram is no problem here: it is refused, and counted, during the run.
 
 use super::Problems;
 use crate::scenario::{Resume, Scenario, Target, Tls, TlsVersion, Transport};
