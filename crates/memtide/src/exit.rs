@@ -96,8 +96,8 @@ fn keep_near_only(error: &mut clap::Error) {
 /// suggests any word with a few letters in common, such as `--replicate` for `--direct`.
 fn keep_near(error: &mut clap::Error, written: ContextKind, suggested: ContextKind) {
     let Some(ContextValue::String(written)) = error.get(written).cloned() else { return };
-    let plain = |word: &str| word.trim_start_matches('-').to_owned();
-    let near = |word: &String| is_near(&plain(word), &plain(&written));
+    let written = written.trim_start_matches('-');
+    let near = |word: &String| is_near(word.trim_start_matches('-'), written);
     match error.remove(suggested) {
         Some(ContextValue::String(word)) if near(&word) => {
             error.insert(suggested, ContextValue::String(word));

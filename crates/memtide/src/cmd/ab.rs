@@ -17,7 +17,7 @@ use memtide_record::{Record, Rule};
 use memtide_report::trial_page;
 use memtide_report::{pair_line, trial_heading, trial_markdown, trial_text, why_failed};
 use memtide_run::steps::RunTask;
-use memtide_scenario::{Output, OutputKind, Outputs, Settings};
+use memtide_scenario::{OutputKind, Outputs, Settings};
 #[cfg(feature = "cluster")]
 use memtide_session::cluster::MasterWorld;
 use memtide_session::console::{columns, complain, show_part};
@@ -112,10 +112,7 @@ pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
 fn check(settings: &Settings) -> Result<(), Stop> {
     let Settings { scenario, outputs, placement, .. } = settings;
     check_undivided("ab", placement.shard, &variable)?;
-    let is_other = |output: &&Output| {
-        !matches!(output.kind, OutputKind::Json | OutputKind::Md | OutputKind::Html)
-    };
-    let files = outputs.files();
+    let kinds = [OutputKind::Json, OutputKind::Md, OutputKind::Html];
     let unfit = [
         (!scenario.goals.is_empty(), "goal judges a single run; name figures with --figures"),
         (!scenario.precision.is_empty(), "precision ends a single run; leave it out"),
@@ -128,7 +125,7 @@ fn check(settings: &Settings) -> Result<(), Stop> {
             "verify-details would mix the values of all runs; use memtide run --verify-details",
         ),
         (
-            files.iter().any(|output| is_other(&output)),
+            outputs.files().iter().any(|output| !kinds.contains(&output.kind)),
             "a trial is written as --json FILE, or as --out json=FILE, md=FILE or html=FILE; for \
              other outputs use memtide run",
         ),
@@ -281,8 +278,8 @@ impl Running {
                     let end = if is_interrupted { TrialEnd::Interrupted } else { TrialEnd::Failed };
                     self.trial.ended_by = Some(end);
                     let pair = self.trial.pairs.len() + 1;
-                    let failed = || format!("arm {} in pair {pair}", ARMS[self.arm]);
-                    self.trial.failed = (!is_interrupted).then(failed);
+                    self.trial.failed =
+                        (!is_interrupted).then(|| format!("arm {} in pair {pair}", ARMS[self.arm]));
                     return code;
                 }
             };

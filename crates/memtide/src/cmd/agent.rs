@@ -5,7 +5,7 @@ mod records;
 use clap::ArgMatches;
 use memtide_cluster::files;
 use memtide_cluster::join::Join;
-use memtide_cluster::law::{LIMITS, Law, LawWords, Limit};
+use memtide_cluster::law::{LIMITS, Law, LawWords};
 use memtide_cluster::transport::AgentNet;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
@@ -21,11 +21,11 @@ pub(super) fn key(matches: &ArgMatches) -> Result<u8, Stop> {
     let Some(("new", matches)) = matches.subcommand() else { return Ok(0) };
     machine::hide_process().map_err(Stop::usage)?;
     let folder = path(matches, "folder").unwrap_or_default();
-    let word = |name: &str| matches.get_one::<String>(name).cloned();
-    let address = word("address").unwrap_or_default();
+    let address = word(matches, "address").map_or("", String::as_str);
+    let bind = word(matches, "bind").map(String::as_str);
     let words = law_words(matches);
     Law::parse(&words).map_err(Stop::usage)?;
-    files::make_folder(&folder, &address, word("bind").as_deref(), words).map_err(Stop::usage)?;
+    files::make_folder(&folder, address, bind, words).map_err(Stop::usage)?;
     let mut shown = format!(
         "made {0}/master.pem, the master's key, and {0}/agent.join, the join file of its agents\n",
         folder.display()
@@ -120,15 +120,13 @@ fn samples(matches: &ArgMatches) -> Result<Option<PathBuf>, Stop> {
 
 /// The database that the operator names for points.
 fn points(matches: &ArgMatches) -> Result<Option<OwnPoints>, Stop> {
-    let word = |name: &str| matches.get_one::<String>(name);
-    let Some(url) = word("influx") else { return Ok(None) };
-    let wrong = |flag: &str, why: String| Stop::usage(format!("--{flag}: {why}"));
+    let Some(url) = word(matches, "influx") else { return Ok(None) };
     if !cfg!(feature = "influx") {
         return Err(wrong("influx", "this program was built without it".to_owned()));
     }
     let place = format!("{}={url}", OutputKind::Influx).parse::<Output>();
     let place = place.map_err(|why| wrong("influx", why))?;
-    let spool = word("spool").map(|word| word.parse()).transpose();
+    let spool = word(matches, "spool").map(|word| word.parse()).transpose();
     let spool = spool.map_err(|why| wrong("spool", why))?;
     let spool: Option<SpoolPlace> = spool;
     if let Some(SpoolPlace { folder, .. }) = &spool {
@@ -142,26 +140,33 @@ fn points(matches: &ArgMatches) -> Result<Option<OwnPoints>, Stop> {
     }
 }
 
+/// The refusal of a value of `flag`.
+fn wrong(flag: &str, why: String) -> Stop {
+    Stop::usage(format!("--{flag}: {why}"))
+}
+
 /// The operator's limits, from flags and join file: both must allow an action.
 fn law(matches: &ArgMatches, join: &Join, has_join: bool) -> Result<Law, Stop> {
-    let words = law_words(matches);
-    if !has_join {
-        let own = Law::parse(&words).map_err(Stop::usage)?;
-        return own.narrowed(&Law::loopback()).complete().map_err(Stop::usage);
-    }
-    let (ours, theirs) = (&words, &join.limits);
-    let parse = |words: &LawWords| Law::parse(words).map_err(Stop::usage);
-    parse(ours)?.narrowed(&parse(theirs)?).complete().map_err(Stop::usage)
+    let ours = Law::parse(&law_words(matches)).map_err(Stop::usage)?;
+    let theirs = match has_join {
+        true => Law::parse(&join.limits).map_err(Stop::usage)?,
+        false => Law::loopback(),
+    };
+    ours.narrowed(&theirs).complete().map_err(Stop::usage)
 }
 
 /// The limits set by flags.
 pub(super) fn law_words(matches: &ArgMatches) -> LawWords {
     let targets = matches.get_many::<String>("allow-target").into_iter().flatten();
-    let word = |limit: &Limit| Some((limit.name, matches.get_one::<String>(limit.name)?.clone()));
+    let most = LIMITS.iter().map(|limit| limit.name);
     LawWords {
         allow_target: targets.cloned().collect(),
-        most: LIMITS.iter().filter_map(word).collect(),
+        most: most.filter_map(|name| Some((name, word(matches, name)?.clone()))).collect(),
     }
+}
+
+fn word<'a>(matches: &'a ArgMatches, name: &str) -> Option<&'a String> {
+    matches.get_one(name)
 }
 
 fn path(matches: &ArgMatches, name: &str) -> Option<PathBuf> {

@@ -11,7 +11,7 @@ use memtide_record::{Comparison, Record};
 #[cfg(feature = "html")]
 use memtide_report::comparison_page;
 use memtide_report::{comparison_markdown, comparison_text, groups_markdown, groups_text};
-use memtide_scenario::{Output, OutputKind, Outputs};
+use memtide_scenario::{OutputKind, Outputs};
 use memtide_session::console::columns;
 use memtide_session::exit::{FAILED, Stop};
 
@@ -19,24 +19,13 @@ use memtide_session::exit::{FAILED, Stop};
 pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {
     let outputs = outputs(matches)?;
     check_kinds(&outputs)?;
-    let named =
-        |name| -> Vec<&String> { matches.get_many::<String>(name).into_iter().flatten().collect() };
-    let (paths, others) = (named("record"), named("others"));
+    let [paths, others] = ["record", "others"]
+        .map(|name| matches.get_many(name).into_iter().flatten().collect::<Vec<&String>>());
     if others.is_empty() && std::env::args_os().any(|word| word == "--") {
         return Err(Stop::usage("no record follows --; name those of group B"));
     }
-    if let Some(flag) = others.iter().find(|word| word.starts_with('-')) {
-        return Err(Stop::usage(format!(
-            "'{flag}' follows --, where all words are records of group B; write flags before --, \
-             and a file of this name as './{flag}'"
-        )));
-    }
     let rules = Rules::of(matches);
-    let all = |paths: &[&String]| -> Result<Vec<_>, Stop> {
-        let each: Result<Vec<_>, Stop> = paths.iter().map(|path| records(path)).collect();
-        Ok(each?.into_iter().flatten().collect())
-    };
-    let groups: [Vec<(String, Record)>; 2] = [all(&paths)?, all(&others)?];
+    let groups = [all_records(&paths)?, all_records(&others)?];
     if !others.is_empty() && groups.iter().any(|group| group.len() > 1) {
         return by_groups(matches, &groups, &rules, &outputs);
     }
@@ -105,10 +94,8 @@ fn check_number(count: usize) -> Result<(), Stop> {
 
 /// Refuses outputs that show a single run.
 fn check_kinds(outputs: &Outputs) -> Result<(), Stop> {
-    let is_other = |output: &&Output| {
-        !matches!(output.kind, OutputKind::Json | OutputKind::Md | OutputKind::Html)
-    };
-    match outputs.files().iter().find(is_other) {
+    let kinds = [OutputKind::Json, OutputKind::Md, OutputKind::Html];
+    match outputs.files().iter().find(|output| !kinds.contains(&output.kind)) {
         None => Ok(()),
         Some(output) => Err(Stop::usage(format!(
             "{} shows a single run and cannot show a comparison; use --out json, md or html here, \
@@ -116,6 +103,12 @@ fn check_kinds(outputs: &Outputs) -> Result<(), Stop> {
             output.flag()
         ))),
     }
+}
+
+/// Reads the records in all these files.
+fn all_records(paths: &[&String]) -> Result<Vec<(String, Record)>, Stop> {
+    let each: Result<Vec<_>, Stop> = paths.iter().map(|path| records(path)).collect();
+    Ok(each?.into_iter().flatten().collect())
 }
 
 /// Reads a record, or all of those that `run --repeat` wrote to one file.

@@ -102,15 +102,15 @@ fn servers(settings: &Settings) -> Result<Vec<Asked>, Stop> {
 }
 
 fn asked(plan: &Plan, server: &ServerPlan) -> Result<Server, String> {
-    let failed = |error: memtide_world::question::AskError| error.to_string();
-    let told = condition::told(plan, server).map_err(failed)?;
-    let number = |name: &str| told.statistics.iter().find(|row| row.0 == name)?.1.parse().ok();
+    let told = condition::told(plan, server).map_err(|error| error.to_string())?;
+    let [threads, connections_max] = ["threads", "max_connections"]
+        .map(|name| told.statistics.iter().find(|row| row.0 == name)?.1.parse().ok());
+    let round_trips = condition::round_trips(plan, server, QUESTIONS, QUESTIONS_FOR);
     Ok(Server {
         is_local: server.addresses.iter().any(|address| address.is_local()),
-        threads: number("threads"),
-        connections_max: number("max_connections"),
-        round_trips: condition::round_trips(plan, server, QUESTIONS, QUESTIONS_FOR)
-            .map_err(failed)?,
+        threads,
+        connections_max,
+        round_trips: round_trips.map_err(|error| error.to_string())?,
         version: told.version,
     })
 }

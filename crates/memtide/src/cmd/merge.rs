@@ -3,7 +3,7 @@
 use crate::output::text_options;
 use clap::ArgMatches;
 use memtide_merge::{MergeError, Merging, Scenarios};
-use memtide_record::{EndedBy, Event, GoalRecord, GoalResult, Record};
+use memtide_record::{EndedBy, Event, GoalResult, Record};
 use memtide_report::text_for;
 use memtide_scenario::{Layer, Origin, OutputKind, Outputs, Settings, field};
 use memtide_session::console::{complain, show};
@@ -64,12 +64,12 @@ pub(super) fn files(word: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let unreadable =
-        |error: io::Error| Stop::usage(format!("folder '{word}' cannot be read: {error}"));
-    let entries = fs::read_dir(path).map_err(unreadable)?;
+    let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let entries =
+        entries.map_err(|error| Stop::usage(format!("folder '{word}' cannot be read: {error}")))?;
     let mut files = Vec::new();
     for entry in entries {
-        let file = entry.map_err(unreadable)?.path();
+        let file = entry.path();
         let is_record = file.extension().is_some_and(|extension| extension == "json");
         if is_record && json.is_none_or(|json| file != Path::new(json)) {
             files.push(file);
@@ -92,8 +92,8 @@ fn matching(pattern: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
     let found = glob::glob(pattern).map_err(|error| {
         Stop::usage(format!("'{pattern}' is not a valid file pattern: {error}"))
     })?;
-    let is_read = |file: &PathBuf| json.is_none_or(|json| file != Path::new(json));
-    let files: Vec<PathBuf> = found.flatten().filter(is_read).collect();
+    let files: Vec<PathBuf> =
+        found.flatten().filter(|file| json.is_none_or(|json| file != Path::new(json))).collect();
     match files.is_empty() {
         true => Err(Stop::usage(format!("no file matches '{pattern}'"))),
         false => Ok(files),
@@ -117,7 +117,7 @@ pub(super) fn unreadable(path: &str, error: &io::Error) -> Stop {
     let is_flag = path.starts_with('-') && error.kind() == io::ErrorKind::NotFound;
     Stop::usage(match is_flag {
         true => {
-            format!("'{path}' follows --, where each word is a file; write flags before the --")
+            format!("'{path}' follows --, where each word is a file; write flags before --")
         }
         false => format!("record '{path}' cannot be read: {error}"),
     })
@@ -223,12 +223,11 @@ fn publish(record: &Record, outputs: &Outputs, allowed: u32) -> Result<u8, Stop>
     let is_written = write_all(outputs, text, new, |outlets| Ok(add_of_record(outlets, outputs)))?;
     // Shares of one run, whose own exit codes say nothing of their figures.
     let is_strict = record.alignment.is_some() && record.is_strict();
-    let is_met = |goal: &GoalRecord| match goal.result {
+    let goals_met = record.goals.iter().all(|goal| match goal.result {
         GoalResult::Met => true,
         GoalResult::Missed => false,
         GoalResult::Undecided => is_strict,
-    };
-    let goals_met = record.goals.iter().all(is_met);
+    });
     let values_right = record.phases.verification().wrong() == 0;
     let missing = record.missing.as_ref().map_or(0, |missing| missing.shares.len());
     let all_there = missing <= allowed as usize;

@@ -1,4 +1,4 @@
-//! The subcommands.
+//! The subcommands, and the help about codes.
 
 pub(crate) mod face;
 mod compare;
@@ -11,17 +11,16 @@ mod steps;
 mod run;
 mod sim;
 mod doctor;
-mod codes;
 mod serve;
 #[cfg(feature = "cluster")]
 mod agent;
 #[cfg(feature = "documents")]
 mod generate;
 
-pub(crate) use codes::explained;
-
 use clap::ArgMatches;
+use memtide_record::warning::{CodeEntry, code_entries};
 use memtide_session::exit::Stop;
+use std::ffi::OsString;
 
 /// Carries out the user's command; returns the exit code.
 pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
@@ -54,4 +53,20 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
         Some(("man", _)) => generate::manual(),
         _ => unreachable!("the command line requires one of these"),
     }
+}
+
+/// The text of `memtide help CODE`: what a code of a warning or a check means, and what to do about
+/// it; none if the command line asks for no code.
+pub(crate) fn explained(words: &[OsString]) -> Option<String> {
+    let [_, help, code] = words else { return None };
+    if help != "help" {
+        return None;
+    }
+    let CodeEntry { code, is_check, meaning, remedy } =
+        code_entries().into_iter().find(|entry| code == entry.code)?;
+    let (of, when) = match is_check {
+        true => ("a check of the verdict", "if it fails"),
+        false => ("a warning", "what to do"),
+    };
+    Some(format!("{code}: {of}\n\n{meaning}\n{when}: {remedy}\n"))
 }

@@ -87,8 +87,8 @@ pub(super) fn read(path: &str) -> Result<Vec<(String, Found)>, Stop> {
         Contents::One(found) => vec![(path.to_owned(), found)],
         Contents::Repeats(repeats) => {
             let runs = repeats.runs.into_iter().enumerate();
-            let named = |(at, run)| (format!("{path} run {}", at + 1), Found::Run(Box::new(run)));
-            runs.map(named).collect()
+            runs.map(|(at, run)| (format!("{path} run {}", at + 1), Found::Run(Box::new(run))))
+                .collect()
         }
     })
 }
@@ -96,11 +96,10 @@ pub(super) fn read(path: &str) -> Result<Vec<(String, Found)>, Stop> {
 /// Reads a file.
 fn contents(path: &str) -> Result<Contents, Stop> {
     let text = read_text(path).map_err(|error| unreadable(path, &error))?;
-    let head = &text.as_bytes()[..text.len().min(200)];
-    let is = |name: &[u8]| head.windows(name.len()).any(|word| word == name);
-    let found = if is(b"memtide.steps") {
+    let head = String::from_utf8_lossy(&text.as_bytes()[..text.len().min(200)]);
+    let found = if head.contains("memtide.steps") {
         Steps::from_json(&text).map(|steps| Contents::One(Found::Steps(Box::new(steps))))
-    } else if is(b"memtide.repeats") {
+    } else if head.contains("memtide.repeats") {
         Repeats::from_json(&text).map(|repeats| Contents::Repeats(Box::new(repeats)))
     } else {
         Record::from_json(&text).map(|record| Contents::One(Found::Run(Box::new(record))))
@@ -162,8 +161,8 @@ fn publish(found: &Found, outputs: &Outputs) -> Result<u8, Stop> {
 
 /// Prints the medians of runs of one scenario and writes their outputs; returns the exit code.
 fn publish_repeats(repeats: &Repeats, outputs: &Outputs) -> Result<u8, Stop> {
-    let is_other = |kind| !matches!(kind, OutputKind::Json | OutputKind::Md);
-    if let Some(flag) = of_one_run(outputs, is_other) {
+    let of_one = of_one_run(outputs, |kind| !matches!(kind, OutputKind::Json | OutputKind::Md));
+    if let Some(flag) = of_one {
         return Err(Stop::usage(format!(
             "{flag} shows a single run, and the file holds those of --repeat; use --out json=FILE \
              or md=FILE, or name a record of one run"

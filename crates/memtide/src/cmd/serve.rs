@@ -63,12 +63,13 @@ pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
 
 /// The TLS that the flags describe.
 fn tls_of(matches: &ArgMatches) -> Tls {
-    let word = |name: &str| matches.get_one::<String>(name).cloned();
+    let [ca, cert, key] =
+        ["tls-ca", "tls-cert", "tls-key"].map(|name| matches.get_one(name).cloned());
     Tls {
         on: matches.get_flag("tls"),
-        ca: word("tls-ca"),
-        cert: word("tls-cert"),
-        key: word("tls-key"),
+        ca,
+        cert,
+        key,
         min: *matches.get_one("tls-min").expect("it has a default"),
         ..Tls::default()
     }

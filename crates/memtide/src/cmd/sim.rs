@@ -80,21 +80,22 @@ fn servers(scenario: &Scenario) -> Vec<ServerPlan> {
     let named = scenario.servers.iter().map(Target::to_string);
     let names: Vec<String> =
         if scenario.servers.is_empty() { vec!["simulated".to_owned()] } else { named.collect() };
-    let address = |number: usize| match scenario.transport {
-        Transport::Tcp => Address::Unix(format!("server-{number}")),
-        // Unix sockets have no datagrams.
-        Transport::Udp | Transport::Split => {
-            Address::Tcp(([127, 0, 0, 1], PORT_FIRST + number as u16).into())
-        }
-    };
-    let plan =
-        |(number, name): (usize, String)| ServerPlan { name, addresses: vec![address(number)] };
-    names.into_iter().enumerate().map(plan).collect()
+    let plans = names.into_iter().enumerate().map(|(number, name)| {
+        let address = match scenario.transport {
+            Transport::Tcp => Address::Unix(format!("server-{number}")),
+            // Unix sockets have no datagrams.
+            Transport::Udp | Transport::Split => {
+                Address::Tcp(([127, 0, 0, 1], PORT_FIRST + number as u16).into())
+            }
+        };
+        ServerPlan { name, addresses: vec![address] }
+    });
+    plans.collect()
 }
 
 fn setting(matches: &ArgMatches, scenario: &Scenario, servers: &[ServerPlan]) -> Setting {
     let delay = matches.get_one::<Span>("delay").expect("it has a default");
-    let server = |server: &ServerPlan| SimServer {
+    let servers = servers.iter().map(|server| SimServer {
         addresses: vec![server.addresses[0].clone()],
         store: StoreOptions {
             memory_bytes_max: MEMORY_BYTES_MAX,
@@ -103,7 +104,7 @@ fn setting(matches: &ArgMatches, scenario: &Scenario, servers: &[ServerPlan]) ->
         },
         profile: serve::profile(matches, scenario.seed),
         dead: Vec::new(),
-    };
+    });
     Setting {
         seed: scenario.seed,
         network: Network {
@@ -112,7 +113,7 @@ fn setting(matches: &ArgMatches, scenario: &Scenario, servers: &[ServerPlan]) ->
             duplicates: *matches.get_one::<f64>("duplicates").expect("it has a default"),
             ..Network::default()
         },
-        servers: servers.iter().map(server).collect(),
+        servers: servers.collect(),
         filter: None,
         script: Script::default(),
         pauses: Vec::new(),

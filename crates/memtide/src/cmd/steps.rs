@@ -35,7 +35,7 @@ const RESOLUTIONS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
 /// Runs the search that the command line describes.
 pub(crate) fn search(matches: &ArgMatches, is_simulated: bool) -> Result<u8, Stop> {
     let limits = limits(matches)?;
-    let settings = settings((matches, is_simulated), ("search", "search looks for"))?;
+    let settings = settings(matches, is_simulated, "search", "search looks for")?;
     let scenario = &settings.scenario;
     let limits = Limits { unit: scenario.rate_unit, ..limits };
     if scenario.goals.is_empty() {
@@ -52,15 +52,15 @@ pub(crate) fn search(matches: &ArgMatches, is_simulated: bool) -> Result<u8, Sto
     // Which rate it is does not matter to the rules, only that there is one.
     check(&settings, highest.unwrap_or(1.0))?;
     let course = Box::new(Bracket::new(limits));
-    perform((matches, is_simulated), settings, CourseKind::Search, course, steps_max)
+    perform(matches, is_simulated, settings, CourseKind::Search, course, steps_max)
 }
 
 pub(crate) fn scan(matches: &ArgMatches, is_simulated: bool) -> Result<u8, Stop> {
     let rates = matches.get_one::<Rates>("rates").expect("it is required");
-    let settings = settings((matches, is_simulated), ("scan", "scan varies"))?;
+    let settings = settings(matches, is_simulated, "scan", "scan varies")?;
     check(&settings, rates.highest())?;
     let course = Box::new(Scan::new(rates.clone(), settings.scenario.rate_unit));
-    perform((matches, is_simulated), settings, CourseKind::Scan, course, None)
+    perform(matches, is_simulated, settings, CourseKind::Scan, course, None)
 }
 
 /// Reason why the steps of `command` do not end when their figures are narrow.
@@ -79,8 +79,10 @@ fn precision_refused(command: &str) -> &'static str {
 
 /// The settings of every step of `command`. `varies` says what sets the rate.
 fn settings(
-    (matches, is_simulated): (&ArgMatches, bool),
-    (command, varies): (&str, &str),
+    matches: &ArgMatches,
+    is_simulated: bool,
+    command: &str,
+    varies: &str,
 ) -> Result<Settings, Stop> {
     let settings = match is_simulated {
         true => flags::settings(matches),
@@ -147,8 +149,8 @@ fn grows_harder(goal: &Goal) -> bool {
 
 /// The limits of a search, from the command line, which does not say their unit.
 fn limits(matches: &ArgMatches) -> Result<Limits, Stop> {
-    let rate = |name| matches.get_one::<f64>(name).copied();
-    let (rate_min, rate_max) = (rate("rate-min"), rate("rate-max"));
+    let [rate_min, rate_max] =
+        ["rate-min", "rate-max"].map(|name| matches.get_one::<f64>(name).copied());
     for (name, rate) in [("rate-min", rate_min), ("rate-max", rate_max)] {
         if rate.is_some_and(|rate| rate <= 0.0) {
             return Err(Stop::usage(format!("{name} 0 is not allowed: use a rate above 0")));
@@ -171,7 +173,8 @@ fn limits(matches: &ArgMatches) -> Result<Limits, Stop> {
 }
 
 fn perform(
-    (matches, is_simulated): (&ArgMatches, bool),
+    matches: &ArgMatches,
+    is_simulated: bool,
     settings: Settings,
     kind: CourseKind,
     course: Box<dyn Course>,
@@ -184,7 +187,7 @@ fn perform(
     // Agents have flags and keys that no file of a scenario holds.
     let command = match settings.placement.agents.which.is_some() {
         true => String::new(),
-        false => command((matches, is_simulated), kind),
+        false => command(matches, is_simulated, kind),
     };
     let (aim, counts_own) = (Aim::Goals, false);
     let task = Task::Steps(Steps { course, aim, data, steps_max, counts_own, command });
@@ -206,7 +209,7 @@ fn perform(
 }
 
 /// The command that carries the same steps out again, with the scenario in a file.
-fn command((matches, is_simulated): (&ArgMatches, bool), kind: CourseKind) -> String {
+fn command(matches: &ArgMatches, is_simulated: bool, kind: CourseKind) -> String {
     let own: &[&str] = match kind {
         CourseKind::Search => &["rate-min", "rate-max", "resolution", "steps-max", "data"],
         CourseKind::Scan => &["rates", "data"],
@@ -215,8 +218,10 @@ fn command((matches, is_simulated): (&ArgMatches, bool), kind: CourseKind) -> St
         true => ("sim ", &["behaviour", "fault", "delay", "loss", "duplicates"]),
         false => ("", &[]),
     };
-    let flag = |name: &&&str| matches.value_source(name) == Some(ValueSource::CommandLine);
-    let words = own.iter().chain(world).filter(flag).filter_map(|name| {
+    let words = own.iter().chain(world).filter_map(|name| {
+        if matches.value_source(name) != Some(ValueSource::CommandLine) {
+            return None;
+        }
         let word = matches.get_raw(name)?.next_back()?;
         Some(format!(" --{name} {}", shell_word(&word.to_string_lossy())))
     });

@@ -89,8 +89,8 @@ const OF_CLIENTS: [&str; 7] = [
 /// A note about `--clients` of a command line, which memtier_benchmark has for each thread; `None`
 /// if memtide's is meant, or both are the same.
 pub(super) fn same_name(command: &ArgMatches) -> Option<String> {
-    let number = |name: &str| units::parse_count(flag(command, name)?).ok();
-    let (clients, threads) = (number("clients")?, number("threads")?);
+    let clients = units::parse_count(flag(command, "clients")?).ok()?;
+    let threads = units::parse_count(flag(command, "threads")?).ok()?;
     let is_meant = OF_CLIENTS.iter().any(|name| flag(command, name).is_some());
     if threads < 2 || is_meant || flag(command, "quiet").is_some() {
         return None;

@@ -39,30 +39,27 @@ pub(super) fn ab_command(length: Length) -> Command {
 }
 
 fn arms() -> [Arg; 4] {
-    let fields = |name: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .value_name("FIELDS")
-            .action(ArgAction::Append)
-            .help(help)
-            .long_help(
-                "Fields of a scenario as NAME=VALUE, separated by spaces, such as 'server=cache2 \
-                 protocol=binary'. They override flags and files. Repeat the flag for a value with \
-                 spaces, such as 'before=verbosity 1'. A list takes all its values.",
-            )
-    };
-    let before = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name("COMMAND").help(help).long_help(
-            "A shell carries it out before each run of this set-up, for example to restart a \
-             server with other options. Its output goes to stderr. The trial ends if it fails.",
-        )
-    };
     [
         fields("a", "What set-up A has of its own, such as server=cache1"),
         fields("b", "What set-up B has of its own, such as server=cache2"),
         before("a-before", "Command before each run of A"),
         before("b-before", "Command before each run of B"),
     ]
+}
+
+fn fields(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name("FIELDS").action(ArgAction::Append).help(help).long_help(
+        "Fields of a scenario as NAME=VALUE, separated by spaces, such as 'server=cache2 \
+             protocol=binary'. They override flags and files. Repeat the flag for a value with \
+             spaces, such as 'before=verbosity 1'. A list takes all its values.",
+    )
+}
+
+fn before(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name("COMMAND").help(help).long_help(
+        "A shell carries it out before each run of this set-up, for example to restart a server \
+         with other options. Its output goes to stderr. The trial ends if it fails.",
+    )
 }
 
 fn aims() -> [Arg; 5] {

@@ -2,7 +2,7 @@
 
 use super::{argument, option, path, switch};
 use clap::{Arg, ArgAction, Command, value_parser};
-use memtide_cluster::law::{LIMITS, Limit};
+use memtide_cluster::law::LIMITS;
 use std::path::PathBuf;
 
 /// Largest number of shares of one run that an agent takes.
@@ -186,8 +186,7 @@ fn limits() -> Vec<Arg> {
         "Servers that may be loaded: 10.0.0.0/8:11211, [fd00::]/8:*, unix:PATH",
     )
     .action(ArgAction::Append);
-    let limit = |limit: Limit| {
-        Arg::new(limit.name).long(limit.name).value_name(limit.value).help(limit.help)
-    };
-    std::iter::once(targets).chain(LIMITS.map(limit)).collect()
+    let limits =
+        LIMITS.map(|it| Arg::new(it.name).long(it.name).value_name(it.value).help(it.help));
+    std::iter::once(targets).chain(limits).collect()
 }

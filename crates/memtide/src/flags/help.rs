@@ -4,7 +4,7 @@
 //! It renders the command line's own description; it describes no flag.
 
 use clap::{Arg, ArgAction, Command};
-use memtide_scenario::{FIELDS, Field, Section, field};
+use memtide_scenario::{FIELDS, Section, field};
 use std::ffi::{OsStr, OsString};
 
 /// Longest line, in columns.
@@ -19,8 +19,7 @@ const DETAILS: usize = 3;
 const INDEX_INDENT: usize = 20;
 
 /// What stands below the list of commands.
-pub(super) const BEGINNING: &str =
-    "Start with: memtide run          memtide run -s HOST --rate 50k\n\
+pub(super) const BEGINNING: &str = "Start with: memtide run          memtide run -s HOST --rate 50k\n\
      Codes: memtide help CODE explains a warning or a check, such as cpu_taken";
 
 /// Length of the help.
@@ -38,10 +37,10 @@ impl Length {
     /// The length that `words`, a whole command line, requests.
     pub(crate) fn of(words: impl IntoIterator<Item = OsString>) -> Self {
         let words: Vec<OsString> = words.into_iter().collect();
-        let has = |flag: &str| words.iter().any(|word| word == flag);
-        if has("--help-all") {
+        if words.iter().any(|word| word == "--help-all") {
             Self::All
-        } else if has("--help") || words.get(1).map(OsString::as_os_str) == Some(OsStr::new("help"))
+        } else if words.iter().any(|word| word == "--help")
+            || words.get(1).map(OsString::as_os_str) == Some(OsStr::new("help"))
         {
             Self::Common
         } else {
@@ -63,8 +62,9 @@ pub(super) struct Page {
 impl Page {
     /// The words of the usage that name the command.
     fn command(&self) -> String {
-        let is_name = |word: &&str| word.starts_with(|letter: char| letter.is_ascii_lowercase());
-        self.usage.split(' ').take_while(is_name).collect::<Vec<_>>().join(" ")
+        let words = self.usage.split(' ');
+        let names = words.take_while(|it| it.starts_with(|first: char| first.is_ascii_lowercase()));
+        names.collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -140,9 +140,8 @@ struct Flag {
 
 impl Flag {
     fn of(arg: &Arg) -> Self {
-        let said = |text: Option<&clap::builder::StyledStr>| {
-            text.map(ToString::to_string).unwrap_or_default()
-        };
+        let [help, details] = [arg.get_help(), arg.get_long_help()]
+            .map(|text| text.map(ToString::to_string).unwrap_or_default());
         let field = field::find(arg.get_id().as_str());
         let default = match field {
             Some(field) if field.value.is_some() => field.default.to_owned(),
@@ -154,8 +153,8 @@ impl Flag {
         };
         Self {
             name: name(arg),
-            help: field.map_or_else(|| said(arg.get_help()), |field| field.help.to_owned()),
-            details: field.map_or_else(|| said(arg.get_long_help()), |field| field.long.to_owned()),
+            help: field.map_or(help, |field| field.help.to_owned()),
+            details: field.map_or(details, |field| field.long.to_owned()),
             default,
         }
     }
@@ -227,27 +226,30 @@ fn name(arg: &Arg) -> String {
 /// The flags described at this length, group by group: the command's own flags first.
 fn groups(command: &Command, length: Length) -> Vec<(String, Vec<Flag>)> {
     let mut groups: Vec<(String, Vec<Flag>)> = Vec::new();
-    let mut add = |title: &str, flag: Flag| match groups.iter_mut().find(|(it, _)| it == title) {
-        Some((_, flags)) => flags.push(flag),
-        None => groups.push((title.to_owned(), vec![flag])),
-    };
-    let is_shown = |field: &Field| length == Length::All || field.is_common();
-    let own = |arg: &&Arg| field::find(arg.get_id().as_str()).is_none();
-    for arg in command.get_arguments().filter(own).filter(|arg| arg.get_id() != "help-all") {
+    let args = command.get_arguments().filter(|arg| arg.get_id() != "help-all");
+    for arg in args.filter(|arg| field::find(arg.get_id().as_str()).is_none()) {
         let mut flag = Flag::of(arg);
         if length == Length::Common {
             // The details of arguments can be long; --help-all has them.
             flag.details.clear();
         }
-        add(arg.get_help_heading().unwrap_or("Arguments"), flag);
+        add(&mut groups, arg.get_help_heading().unwrap_or("Arguments"), flag);
     }
-    for field in FIELDS.iter().filter(|field| is_shown(field)) {
+    for field in FIELDS.iter().filter(|field| length == Length::All || field.is_common()) {
         let arg = command.get_arguments().find(|arg| arg.get_id() == field.name);
         if let Some(arg) = arg {
-            add(field.section.title(), Flag::of(arg));
+            add(&mut groups, field.section.title(), Flag::of(arg));
         }
     }
     groups
+}
+
+/// Adds `flag` to the group with this title.
+fn add(groups: &mut Vec<(String, Vec<Flag>)>, title: &str, flag: Flag) {
+    match groups.iter_mut().find(|(it, _)| it == title) {
+        Some((_, flags)) => flags.push(flag),
+        None => groups.push((title.to_owned(), vec![flag])),
+    }
 }
 
 /// Names of the flags that are not described, section by section.

@@ -235,8 +235,7 @@ fn scenario_command(name: &'static str, about: &'static str, long: &'static str)
         .value_name("SCENARIO.toml")
         .help("Flags as keys (- for stdin); flags override them");
     // `memtide ab` has a flag of its own by this name, for the whole trial.
-    let is_taken = |field: &&Field| (name, field.name) == ("ab", "at-most");
-    FIELDS.iter().filter(|field| !is_taken(field)).fold(
+    FIELDS.iter().filter(|field| (name, field.name) != ("ab", "at-most")).fold(
         Command::new(name).about(about).long_about(long).arg(file),
         |command, field| {
             let is_unfit = !is_single && OF_ONE_RUN.contains(&field.name);
@@ -307,8 +306,8 @@ fn read(matches: &ArgMatches) -> Result<(Settings, bool), Stop> {
         })?;
         layers.push(from_toml(&text, name)?);
     }
-    let is_none = |name: &OsString| FACES_OWN.iter().chain(&SECRETS).any(|own| name == own);
-    let fields = std::env::vars_os().filter(|(name, _)| !is_none(name));
+    let fields = std::env::vars_os()
+        .filter(|(name, _)| !FACES_OWN.iter().chain(&SECRETS).any(|own| name == own));
     layers.extend([Layer::from_environment(fields)?, flag_layer(matches)]);
     layers.iter().try_for_each(|layer| settings.apply(layer))?;
     if cfg!(not(feature = "cluster")) && settings.placement.agents.which.is_some() {
@@ -369,16 +368,16 @@ pub(crate) const FACES: [&str; 6] =
 
 /// The faces, only for the list of commands: they parse their words by their own rules.
 fn faces() -> impl Iterator<Item = Command> {
-    let about = |name: &'static str| match name {
-        "mutilate" => "mutilate: its options and its output",
-        "mcperf" => "mcperf 0.3 (memcache-perf): its options and its output",
-        "mcperf-dynamic" => "mcperf with dynamic load: its options and its output",
-        "twemperf" => "twemperf (Twitter's mcperf): its options and its output",
-        "memaslap" => "memaslap of libmemcached: its options and its output",
-        _ => "memaslap under its Debian name",
-    };
-    FACES.into_iter().map(move |name| {
-        Command::new(name).about(about(name)).disable_help_flag(true).arg(
+    FACES.into_iter().map(|name| {
+        let about = match name {
+            "mutilate" => "mutilate: its options and its output",
+            "mcperf" => "mcperf 0.3 (memcache-perf): its options and its output",
+            "mcperf-dynamic" => "mcperf with dynamic load: its options and its output",
+            "twemperf" => "twemperf (Twitter's mcperf): its options and its output",
+            "memaslap" => "memaslap of libmemcached: its options and its output",
+            _ => "memaslap under its Debian name",
+        };
+        Command::new(name).about(about).disable_help_flag(true).arg(
             Arg::new("words")
                 .num_args(0..)
                 .trailing_var_arg(true)

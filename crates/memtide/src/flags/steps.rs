@@ -75,13 +75,6 @@ pub(super) fn scan_command(length: Length, is_simulated: bool) -> Command {
 }
 
 fn bounds() -> [Arg; 4] {
-    let rate = |name: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .value_name("RATE")
-            .value_parser(|word: &str| units::parse_rate(word))
-            .help(help)
-    };
     [
         rate("rate-min", "Lowest rate to test [default: 1% of the highest]"),
         rate("rate-max", "Highest rate to test [default: no limit]").long_help(
@@ -101,6 +94,14 @@ fn bounds() -> [Arg; 4] {
             .default_value("40")
             .long_help("The result is then the best one found so far."),
     ]
+}
+
+fn rate(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .value_name("RATE")
+        .value_parser(|word: &str| units::parse_rate(word))
+        .help(help)
 }
 
 fn data() -> Arg {

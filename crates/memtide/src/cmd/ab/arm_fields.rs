@@ -57,14 +57,14 @@ impl ArmFields {
 
     /// The fields as words; empty if there are none.
     pub(super) fn shown(&self) -> String {
-        let word = |(field, values): &(&'static Field, Vec<String>)| {
+        let words = self.0.iter().map(|(field, values)| {
             let value = values.join(",");
             match field.name {
                 PASSWORD => format!("{PASSWORD}={}", Secret::new(&value)),
                 name => format!("{name}={value}"),
             }
-        };
-        self.0.iter().map(word).collect::<Vec<_>>().join(" ")
+        });
+        words.collect::<Vec<_>>().join(" ")
     }
 }
 

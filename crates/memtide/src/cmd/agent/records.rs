@@ -74,7 +74,6 @@ pub(super) fn fetch(matches: &ArgMatches) -> Result<u8, Stop> {
     };
     let net = open(matches, matches!(which, AgentsWord::Count(_)).then_some(()), dial)?;
     let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED)))?;
-    let tell = |sentence: &str| say(&format!("memtide: {sentence}"));
     let mut fetching = Fetching::new(&net, folder, &tell);
     if !fetching.run(wanted, Duration::from_nanos(expect.ns()), || stop.is_raised()) {
         return Ok(INTERRUPTED);
@@ -86,6 +85,10 @@ pub(super) fn fetch(matches: &ArgMatches) -> Result<u8, Stop> {
         true => 0,
         false => FAILED,
     })
+}
+
+fn tell(sentence: &str) {
+    say(&format!("memtide: {sentence}"));
 }
 
 /// The network side of a master that only queries agents.

@@ -41,9 +41,11 @@ impl Face for Memaslap {
             memtide_compat::Stop::complaint(complaint(&why), FATAL)
         })?;
         let home = home();
-        let read = |path: &str| fs::read(path).ok();
-        let environment =
-            Environment { servers: servers.as_deref(), home: home.as_deref(), read: &read };
+        let environment = Environment {
+            servers: servers.as_deref(),
+            home: home.as_deref(),
+            read: &|path| fs::read(path).ok(),
+        };
         let options = parse(program, words, &environment)?;
         let settings = lower(&options)?;
         let front = Box::new(Line { options, has_notes: false });
@@ -136,11 +138,9 @@ impl Front for Line {
 fn home() -> Option<String> {
     let user = fs::metadata("/proc/self").ok()?.uid().to_string();
     let users = String::from_utf8_lossy(&fs::read("/etc/passwd").ok()?).into_owned();
-    let home = |line: &str| {
-        let fields: Vec<&str> = line.split(':').collect();
-        (fields.get(2) == Some(&&*user)).then(|| fields.get(5).map(|home| (*home).to_owned()))
-    };
-    users.lines().find_map(home).flatten()
+    let mut users = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let own = users.find(|fields| fields.get(2) == Some(&&*user))?;
+    own.get(5).map(|home| (*home).to_owned())
 }
 
 /// The sentence about servers that never answered.

@@ -8,7 +8,7 @@ use memtide_base::rng::mix;
 use memtide_host::signal::StopFlag;
 use memtide_record::compare::{Named, Repeats};
 use memtide_report::{repeat_line, repeats_markdown, repeats_text};
-use memtide_scenario::{Goal, Output, OutputKind, ProgressForm, Settings};
+use memtide_scenario::{Goal, OutputKind, ProgressForm, Settings};
 use memtide_session::FloorMode;
 use memtide_session::console::{columns, complain};
 use memtide_session::exit::{FAILED, INTERRUPTED, Stop, caught};
@@ -106,7 +106,7 @@ fn is_fresh(matches: &ArgMatches) -> bool {
 fn check(settings: &Settings, matches: &ArgMatches) -> Result<(), Stop> {
     let Settings { scenario, outputs, placement, .. } = settings;
     check_undivided("--repeat", placement.shard, &variable)?;
-    let is_other = |output: &Output| !matches!(output.kind, OutputKind::Json | OutputKind::Md);
+    let kinds = [OutputKind::Json, OutputKind::Md];
     let unfit = [
         (
             is_fresh(matches) && placement.agents.which.is_some(),
@@ -121,7 +121,7 @@ fn check(settings: &Settings, matches: &ArgMatches) -> Result<(), Stop> {
         (outputs.explain.is_some(), "explain is about a single run"),
         (outputs.verify_details.is_some(), "verify-details would mix the values of all runs"),
         (
-            outputs.files().iter().any(is_other),
+            outputs.files().iter().any(|output| !kinds.contains(&output.kind)),
             "repeats are written as --json FILE, or as --out json=FILE or md=FILE",
         ),
     ];

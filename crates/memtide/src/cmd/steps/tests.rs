@@ -40,9 +40,8 @@ fn a_strict_search_needs_both_ends_of_its_interval() {
 /// A list of rates with spaces was not one word of the command that a page shows.
 #[test]
 fn words_of_the_command_are_quoted_for_a_shell() {
-    let command = |rates| {
-        command((&matches(&["memtide", "scan", "--rates", rates]), false), CourseKind::Scan)
-    };
+    let command =
+        |rates| command(&matches(&["memtide", "scan", "--rates", rates]), false, CourseKind::Scan);
     assert_eq!(command("10k, 20k"), "memtide scan scenario.toml --rates '10k, 20k'");
     assert_eq!(command("1k..9k+2k"), "memtide scan scenario.toml --rates 1k..9k+2k");
 }
@@ -66,7 +65,7 @@ fn agents_are_asked_for_no_floor() {
 fn no_step_asks_for_what_it_refuses() {
     for (command, own) in [("search", ["--goal", "all.p95<10ms"]), ("scan", ["--rates", "1k"])] {
         let words = [&["memtide", command][..], &own, &["--at-most", "1m"]].concat();
-        let refused = settings((&matches(&words), true), (command, "it sets"));
+        let refused = settings(&matches(&words), true, command, "it sets");
         let message = refused.err().map(|stop| stop.message).unwrap_or_default();
         assert!(message.contains("use duration"), "{message}");
         assert!(!message.contains("precision"), "{message}");

@@ -174,7 +174,11 @@ fn more(command: &Command, world: &mut World) -> String {
 pub(super) fn defaults(command: &Command) -> Vec<(&'static str, &'static str)> {
     match command.verb() {
         "run" | "search" | "scan" | "ab" | "load" | "sim" => {
-            vec![("MEMTIDE_DURATION", SPAN), ("MEMTIDE_KEYS", "1000")]
+            let keys = ("MEMTIDE_KEYS", "1000");
+            match command.has("--precision") {
+                true => vec![keys],
+                false => vec![("MEMTIDE_DURATION", SPAN), keys],
+            }
         }
         _ => Vec::new(),
     }

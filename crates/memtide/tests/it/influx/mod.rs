@@ -134,7 +134,8 @@ fn what_a_spool_has_no_room_for_is_counted() {
     let all = number(said, " points were delivered");
     let written = number(said, &format!(" of {all} points"));
     let (kept, lost) = (number(said, " are in the spool"), number(said, " are lost"));
-    assert!(written > 0 && kept > 0 && lost > 0, "{said}");
+    // What a busy machine had not acknowledged when the database ended does not count as written.
+    assert!(kept > 0 && lost > 0, "{said}");
     assert_eq!(written + kept + lost, all, "{said}");
     assert!(all > ended.record().totals.intended, "operations and seconds: {said}");
     database.start_again();

@@ -19,13 +19,14 @@ enum Line {
 /// The part about the master's own load begins with this.
 const OWN: &str = "load of the master itself, beside the agents' load";
 /// Sentences, which continue on indented lines.
-const SENTENCES: [&str; 11] = [
+const SENTENCES: [&str; 12] = [
     "closed loop: ",
     "partial: ",
     "goal: ",
     "note: ",
     "warning: ",
     "next: ",
+    "failed checks: ",
     "believable: ",
     "doubt: ",
     "lost: ",
@@ -369,11 +370,22 @@ fn sentences(law: &Law<'_>, label: &str, text: &str) -> Option<bool> {
         }),
         ("warning", _) => {
             let mut all = records().flat_map(|it| &it.warnings);
-            all.any(|it| ends(&format!("{}; {}", it.message, it.remedy)))
+            all.any(|it| {
+                ends(&format!("{}; {} [{}]", it.message, it.remedy, it.code))
+                    || ends(&format!("{}; {}", it.message, it.remedy))
+            })
         }
         ("note", _) => {
-            let mut all = record.believable.checks.iter();
-            all.any(|it| it.result == CheckResult::Skipped && ends(&it.message))
+            let all = record.believable.checks.iter();
+            all.filter(|it| it.result == CheckResult::Skipped).any(|it| {
+                ends(&it.message) || ends(&format!("{} [{}]", it.message, it.code.code()))
+            })
+        }
+        ("failed checks", _) => {
+            let mut codes: Vec<_> =
+                record.believable.reasons.iter().map(|it| it.code.code()).collect();
+            codes.dedup();
+            text == codes.join(", ")
         }
         ("believable", None) if record.slicing.is_some() && !spoiled(record) => {
             let rest = text.strip_prefix(&*verdict(record));

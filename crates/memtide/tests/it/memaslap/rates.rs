@@ -11,9 +11,9 @@ fn a_limit_holds_within_a_hundredth_and_counts_keys() {
         let ran = memaslap(&[&peer], &line, 0);
         let rate = ran.output.line.ops as f64 / ran.record.measured_s;
         let part = rate / 2_048.0;
-        assert!(part < 1.01, "{rate} a second: {}", ran.run);
-        // What a busy machine has not sent by the end is dropped.
-        assert!(part > 0.99 || ran.record.totals.dropped > 0, "{rate} a second: {}", ran.run);
+        // What a busy machine has not sent by the end is dropped, gets of seven keys or sets of one.
+        let is_dropped = ran.record.totals.dropped > 0;
+        assert!((part - 1.0).abs() < 0.01 || is_dropped, "{rate} a second: {}", ran.run);
         assert!((ran.record.measured_s - 4.0).abs() < 0.001, "{}", ran.run);
     }
 }

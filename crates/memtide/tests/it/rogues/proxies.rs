@@ -107,6 +107,10 @@ fn connections_that_were_opened_are_counted_when_others_were_not() {
     let run = memtide(&format!("run -s {name} --load never --connections 60 --timeout 3s"));
     over.store(true, Ordering::Release);
     server.join().unwrap();
+    if run.code == Some(0) {
+        // A busy kernel can let all shake hands before the backlog is full.
+        return assert!(run.err.contains("60 not answered"), "{run}");
+    }
     run.complains(3, &[&name, "did not accept", "of 60 connections had been opened"]);
     let (_, told) = run.err.split_once("(when ").unwrap();
     let opened: u64 = told.split(' ').next().unwrap().parse().unwrap();

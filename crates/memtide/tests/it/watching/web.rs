@@ -253,8 +253,10 @@ fn a_search_and_a_trial_are_watched_as_one() {
         // A busy machine may spoil a trial, which then has no answer.
         let code = site.ends();
         assert!(code == 0 || (code == 1 && name == "web-trial"), "{name}: {code}");
-        let page = fs::read_to_string(folder.join("r.html")).unwrap();
-        assert!(finished.contains(page.trim_end()), "{name}: another page");
+        if code == 0 {
+            let page = fs::read_to_string(folder.join("r.html")).unwrap();
+            assert!(finished.contains(page.trim_end()), "{name}: another page");
+        }
     }
 }
 

@@ -97,11 +97,11 @@ fn join_file() -> Option<PathBuf> {
 /// Refuses agents on other machines, which a master without a join file never reaches. A run that
 /// continues without agents continues without these.
 fn check_places(fleet: &Fleet, servers: &[Server]) -> Result<(), String> {
-    let elsewhere = |address: &&String| {
+    let elsewhere = fleet.addresses.iter().filter(|address| {
         let mut found = address.to_socket_addrs().into_iter().flatten();
         !found.any(|address| address.ip().to_canonical().is_loopback())
-    };
-    let elsewhere: Vec<&String> = fleet.addresses.iter().filter(elsewhere).collect();
+    });
+    let elsewhere: Vec<&String> = elsewhere.collect();
     let hosts: Vec<&str> = elsewhere.iter().map(|address| host(address)).collect();
     let goes_on = matches!(fleet.patience, Patience::GivesUp(_));
     if hosts.is_empty() || (goes_on && elsewhere.len() < fleet.addresses.len()) {
@@ -141,8 +141,8 @@ pub(super) fn division(
     let divided = divide(options, targets, &shares);
     let Divided { agents, own, rate } =
         divided.map_err(|stop| Stop::usage(stop.stderr.trim_end()))?;
-    let rates = move |step| OwnRate::divide(rate, step);
-    let own = own.map(|own| OwnPart { scenario: own.scenario, rates: Box::new(rates) });
+    let rates = Box::new(move |step| OwnRate::divide(rate, step));
+    let own = own.map(|own| OwnPart { scenario: own.scenario, rates });
     Ok(Division { agents: agents.scenario, shares, own })
 }
 
@@ -244,11 +244,11 @@ fn credentials(path: Option<PathBuf>, port: u16) -> Result<(Join, Law, String), 
 /// Prints the rows that the original's agent prints after a run.
 fn show_rows(agent: &AgentOptions, record: &str) {
     let record = Record::from_json(record).map_err(|why| why.to_string());
-    let has_run =
-        |record: &Record| record.share.as_ref().is_none_or(|share| share.not_run.is_none());
-    match record
-        .and_then(|it| if has_run(&it) { agent_rows(agent, &it) } else { Ok(String::new()) })
-    {
+    let rows = record.and_then(|record| match &record.share {
+        Some(share) if share.not_run.is_some() => Ok(String::new()),
+        _ => agent_rows(agent, &record),
+    });
+    match rows {
         // A reader of stdout that has gone away is no error.
         Ok(rows) => drop(show_part(&rows)),
         Err(why) => complain(&why),

@@ -257,27 +257,28 @@ const fn course(mode: &Mode) -> Option<CourseKind> {
 
 /// The kind of run.
 fn task(options: &Options) -> Task {
-    let in_steps = |course: Box<dyn Course>, aim| {
-        let counts_own = options.agents.is_some();
-        let (data, steps_max, command) = (Data::Kept, None, String::new());
-        Task::Steps(Steps { course, aim, data, steps_max, counts_own, command })
-    };
     match &options.mode {
         Mode::LoadOnly => Task::Run(RunTask::Fill),
         Mode::Once | Mode::Masterless | Mode::Dynamic(_) => Task::Run(RunTask::Whole),
         Mode::Search(search) => {
             let top = f64::from(options.paced.rate_ops);
             let course = Bisect::new(top, search.rate_floor, search.retreat);
-            in_steps(Box::new(course), aim(search, options))
+            in_steps(options, Box::new(course), aim(search, options))
         }
         Mode::Scan(scan) => {
             let from = f64::from(scan.min);
             // With a distance of 0 the rate never reaches its end.
             let to = if scan.step == 0 { from } else { f64::from(scan.max) };
             let rates = Rates::Range { from, to, step: f64::from(scan.step) };
-            in_steps(Box::new(Scan::new(rates, RateUnit::Operations)), Aim::Goals)
+            in_steps(options, Box::new(Scan::new(rates, RateUnit::Operations)), Aim::Goals)
         }
     }
+}
+
+fn in_steps(options: &Options, course: Box<dyn Course>, aim: Aim) -> Task {
+    let counts_own = options.agents.is_some();
+    let (data, steps_max, command) = (Data::Kept, None, String::new());
+    Task::Steps(Steps { course, aim, data, steps_max, counts_own, command })
 }
 
 /// The criterion by which a search's steps are judged.
