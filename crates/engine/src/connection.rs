@@ -204,7 +204,7 @@ impl Connection {
         let server = plan.servers.get(place.server.index()).map_or("", |server| &server.name);
         Self {
             place,
-            link: Link::new(plan, dialect, (server, place.transport)),
+            link: Link::new(plan, dialect, server, place.transport),
             failures: 0,
             deadline_armed: Instant::NEVER,
             free_since: Instant::ZERO,
@@ -287,13 +287,14 @@ impl Connection {
         &mut self,
         entry: InFlight,
         dialect: &Dialect,
-        (source, version): (&S, Option<Version>),
+        source: &S,
+        version: Option<Version>,
         out: &mut Outgoing,
     ) -> Result<Issued, TooLong> {
         let before = out.bytes.len();
         self.link.begin_request(&mut out.bytes);
         let opaque = self.opaque_of(&entry);
-        dialect.request(&entry.op(), source, (version, opaque), &mut out.bytes);
+        dialect.request(&entry.op(), source, version, opaque, &mut out.bytes);
         let bytes = self.link.check_request(before, &mut out.bytes)?;
         let awaits_reply = !dialect.is_noreply(entry.kind);
         match awaits_reply {
@@ -312,11 +313,12 @@ impl Connection {
         &mut self,
         entry: InFlight,
         dialect: &Dialect,
-        (source, version): (&S, Option<Version>),
+        source: &S,
+        version: Option<Version>,
         out: &mut Outgoing,
     ) {
-        let said = (version, self.opaque_of(&entry));
-        dialect.request(&entry.op(), source, said, &mut out.bytes);
+        let opaque = self.opaque_of(&entry);
+        dialect.request(&entry.op(), source, version, opaque, &mut out.bytes);
         self.carry(entry);
     }
 
@@ -330,8 +332,9 @@ impl Connection {
     ) -> Result<usize, TooLong> {
         let before = out.bytes.len();
         self.link.begin_request(&mut out.bytes);
-        let said = (version, self.opaque_of(&follow_up.entry));
-        dialect.cas((follow_up.entry.key, follow_up.unique), said, &mut out.bytes);
+        let opaque = self.opaque_of(&follow_up.entry);
+        let FollowUp { entry: InFlight { key, .. }, unique, .. } = *follow_up;
+        dialect.cas(key, unique, version, opaque, &mut out.bytes);
         let bytes = self.link.check_request(before, &mut out.bytes)?;
         self.carry(follow_up.entry);
         Ok(bytes)
@@ -506,11 +509,11 @@ impl Connection {
                 Err(error) => return Err(PeerError::of(error, bytes)),
             };
             if T::MAY_BE_DISORDERED && self.matching == Matching::Opaque {
-                bring_forward::<T>(&mut self.pipeline, self.unsent, (answer_head, reply))?;
+                bring_forward::<T>(&mut self.pipeline, self.unsent, answer_head, reply)?;
             }
             let turn = self.pipeline.front().map(|head| (self.answered, head));
-            let errors = (&mut self.part_failed, &mut self.stray_error);
-            match heed(T::role(answer_head, reply, turn)?, reply, errors, sink) {
+            let role = T::role(answer_head, reply, turn)?;
+            match heed(role, reply, &mut self.part_failed, &mut self.stray_error, sink) {
                 Heeded::Answer => {}
                 Heeded::FailedPart => continue,
                 Heeded::Aside => {
@@ -692,7 +695,7 @@ impl Connection {
             // The room that a reply makes is reused at once, and the rest of the same bytes may be
             // the protocol violation that closes the connection: that new request was never sent.
             if self.pipeline.len() < self.unsent && entry.stage.is_first_request() {
-                entry.sent = Instant::NEVER;
+                entry = entry.never_sent();
             }
             match entry.stage.is_expired() {
                 true => sink.forgotten(),
@@ -734,7 +737,8 @@ impl Connection {
 fn bring_forward<T: WireFormat>(
     pipeline: &mut VecDeque<InFlight>,
     unsent: usize,
-    (answer_head, reply): (T::AnswerHead, &Reply<'_>),
+    answer_head: T::AnswerHead,
+    reply: &Reply<'_>,
 ) -> Result<(), PeerError> {
     let sent = pipeline.len() - unsent;
     let place = T::place(answer_head, reply, pipeline.iter().take(sent));

@@ -97,13 +97,14 @@ pub(crate) trait WireFormat {
     fn has_quiet_form(&self, kind: OpKind) -> bool;
 
     /// Appends the request of an operation of this source; for a cas that reads first, its gets.
-    /// `said` is the version of a value that can be verified, and the number that the reply may
-    /// repeat.
+    /// `version` is that of a value that can be verified; the reply may repeat `opaque`.
     fn request<S: Source>(
         &self,
         content: &Content,
-        asked: (&Op, &S),
-        said: (Option<Version>, u32),
+        op: &Op,
+        source: &S,
+        version: Option<Version>,
+        opaque: u32,
         out: &mut SendBuffer,
     );
 
@@ -112,8 +113,10 @@ pub(crate) trait WireFormat {
     fn cas(
         &self,
         content: &Content,
-        key: (u64, u64),
-        said: (Option<Version>, u32),
+        key: u64,
+        unique: u64,
+        version: Option<Version>,
+        opaque: u32,
         out: &mut SendBuffer,
     );
 
@@ -281,11 +284,12 @@ impl Dialect {
         &self,
         op: &Op,
         source: &S,
-        (version, opaque): (Option<Version>, u32),
+        version: Option<Version>,
+        opaque: u32,
         out: &mut SendBuffer,
     ) {
         spoken!(self, format, content => {
-            format.request(content, (op, source), (version, opaque), out);
+            format.request(content, op, source, version, opaque, out);
         });
     }
 
@@ -303,12 +307,14 @@ impl Dialect {
     /// Appends the second request of a cas: see [`WireFormat::cas`].
     pub(crate) fn cas(
         &self,
-        (key, unique): (u64, u64),
-        (version, opaque): (Option<Version>, u32),
+        key: u64,
+        unique: u64,
+        version: Option<Version>,
+        opaque: u32,
         out: &mut SendBuffer,
     ) {
         spoken!(self, format, content => {
-            format.cas(content, (key, unique), (version, opaque), out);
+            format.cas(content, key, unique, version, opaque, out);
         });
     }
 
@@ -385,24 +391,28 @@ pub(crate) fn check_partial<T: WireFormat>(reader: &mut Reader) -> Result<(), Pe
 
 fn welcome<T: WireFormat>(reader: &mut Reader, bytes: &[u8]) -> Option<Result<(), Rejection>> {
     let mut input = bytes;
-    let broken = |error| Some(Err(Rejection::Broken(Closed::Broken(error))));
     let mut answer_head = T::NO_HEAD;
     let reply = match T::next(T::decoder(reader), &mut input, &mut answer_head) {
         Ok(Some(reply)) => reply,
-        Ok(None) => return check_partial::<T>(reader).err().and_then(broken),
-        Err(error) => return broken(PeerError::of(error, bytes)),
+        Ok(None) => return check_partial::<T>(reader).err().map(|error| Err(broken(error))),
+        Err(error) => return Some(Err(broken(PeerError::of(error, bytes)))),
     };
     if let Reply::Error(error) = reply
         && error.is_too_many_connections()
     {
-        return broken(PeerError::TooManyConnections);
+        return Some(Err(broken(PeerError::TooManyConnections)));
     }
     match T::welcome(answer_head, &reply) {
         Some(Ok(())) if input.is_empty() => Some(Ok(())),
-        Some(Ok(())) => broken(PeerError::Unasked { got: "more" }),
+        Some(Ok(())) => Some(Err(broken(PeerError::Unasked { got: "more" }))),
         Some(Err(error)) => Some(Err(Rejection::Credentials(error))),
-        None => broken(PeerError::Unfit { asked: "credentials", got: name(&reply) }),
+        None => Some(Err(broken(PeerError::Unfit { asked: "credentials", got: name(&reply) }))),
     }
+}
+
+/// The rejection of a connection whose peer broke the protocol.
+pub(crate) fn broken(error: PeerError) -> Rejection {
+    Rejection::Broken(Closed::Broken(error))
 }
 
 /// A word or two for the kind of `reply`, for messages.

@@ -14,4 +14,5 @@ mod dialect;
 mod pacer;
 mod route;
 
+pub use recorder::MeasuredWindow;
 pub use worker::Worker;

@@ -68,7 +68,7 @@ impl<'a, D: Driver> AskConnection<'a, D> {
         deadline: Instant,
     ) -> Result<Self, AskError> {
         let dialect = Dialect::for_question(plan, question);
-        let link = Link::new(plan, &dialect, (&server.name, Transport::Stream));
+        let link = Link::new(plan, &dialect, &server.name, Transport::Stream);
         let out = SendBuffer::with_capacity(0, 0);
         let line = Line { driver, deadline, is_interrupted, dialect, link, out, heard: 0 };
         let mut asker = Self { line, timeout: plan.timeout };
@@ -132,12 +132,12 @@ impl<'a, D: Driver> AskConnection<'a, D> {
         };
         line.dialect.ask(question, &mut line.out);
         let is_line = matches!(question, Question::Line(_));
-        let mut hear = |reader: &mut Reader, bytes: &[u8]| match is_line {
-            true => listener.handle_line(reader, bytes),
-            false => listener.handle_bytes(reader, bytes),
-        };
         let heard = line.exchange(|link, bytes| {
-            let heard = link.handle_bytes(bytes, &mut hear);
+            let heard =
+                link.handle_bytes(bytes, &mut |reader: &mut Reader, bytes: &[u8]| match is_line {
+                    true => listener.handle_line(reader, bytes),
+                    false => listener.handle_bytes(reader, bytes),
+                });
             heard.map_err(|error| AskError::Closed(Closed::Broken(error)))?
         })?;
         heard.ok_or_else(|| self.unanswered())
@@ -285,8 +285,6 @@ impl Listener {
         reader: &mut Reader,
         mut bytes: &[u8],
     ) -> Result<Option<Answer>, AskError> {
-        let broken = |error| AskError::Closed(Closed::Broken(error));
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         loop {
             let next = reader.next(&mut bytes).map_err(broken)?;
             let Some(reply) = next else { break };
@@ -322,4 +320,12 @@ impl Listener {
         reader.check_partial().map_err(broken)?;
         Ok(None)
     }
+}
+
+fn broken(error: PeerError) -> AskError {
+    AskError::Closed(Closed::Broken(error))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }

@@ -25,6 +25,7 @@ use memtide_workload::{Action, OpKind};
 use memtide_world::driver::{Closed, Handshake, Refusal, Sample};
 use memtide_world::plan::{Plan, Window, WindowCommands, segment, slot};
 use silence::SilenceLooks;
+use std::ops::Range;
 
 const _: () = assert!(OpKind::COUNT <= KINDS_MAX, "each kind has its counters");
 
@@ -73,7 +74,7 @@ pub(crate) struct Recorder {
     commands: Option<WindowCommands>,
     start: Instant,
     /// The measured window as instants, which every operation is compared with.
-    measured: (Instant, Instant),
+    measured: Range<Instant>,
     /// The last intended instant and its segment: a batch has one of each.
     segment_last: (Instant, u16),
     answers: [Answers; 2],
@@ -109,7 +110,7 @@ impl Recorder {
             commands: (plan.window.opened_by_command || plan.window.closed_by_command)
                 .then(|| plan.commands.clone()),
             start: Instant::NEVER,
-            measured: (Instant::NEVER, Instant::NEVER),
+            measured: Instant::NEVER..Instant::NEVER,
             segment_last: (Instant::NEVER, segment::COOLDOWN),
             answers: [Answers::NONE; 2],
             sends: Sends::NONE,
@@ -129,7 +130,7 @@ impl Recorder {
     /// Computes what follows from the window and its start.
     fn follow_window(&mut self) {
         let (window, start) = (&self.window, self.start);
-        self.measured = (window.measure_start(start), window.measure_end(start));
+        self.measured = window.measure_start(start)..window.measure_end(start);
         self.segment_last = (Instant::NEVER, segment::COOLDOWN);
     }
 
@@ -139,7 +140,7 @@ impl Recorder {
         if self.commands.is_some() {
             self.look_for_commands(at);
         }
-        segment_in(self.measured, at)
+        segment_in(&self.measured, at)
     }
 
     /// Takes over the commands to open and to close the window that were given by `now`. Without
@@ -168,14 +169,17 @@ impl Recorder {
         self.follow_window();
     }
 
-    /// The measured window, once its beginning is known at `now`, and whether its end is.
-    pub(crate) fn measured_window(&mut self, now: Instant) -> Option<(Instant, Instant, bool)> {
+    /// The measured window, once its beginning is known at `now`.
+    pub(crate) fn measured_window(&mut self, now: Instant) -> Option<MeasuredWindow> {
         if self.start == Instant::NEVER {
             return None;
         }
         self.look_for_commands(now);
-        let (from, until) = self.measured;
-        (!self.window.opened_by_command).then_some((from, until, !self.window.closed_by_command))
+        (!self.window.opened_by_command).then_some(MeasuredWindow {
+            start: self.measured.start,
+            end: self.measured.end,
+            knows_end: !self.window.closed_by_command,
+        })
     }
 
     /// Counts one intended operation; returns its segment.
@@ -274,7 +278,7 @@ impl Recorder {
     }
 
     fn assert_unchanged(&self, entry: &InFlight) {
-        debug_assert!(entry.sent >= entry.intended, "sent before it was intended");
+        debug_assert!(entry.sent() >= entry.intended, "sent before it was intended");
         debug_assert_eq!(
             entry.segment,
             self.window.segment_of(self.start, entry.intended),
@@ -282,17 +286,16 @@ impl Recorder {
         );
     }
 
-    /// Records the end of an operation. `place` is its server and its connection's run-wide number,
-    /// if it got a connection.
+    /// Records the end of an operation, at its place if it got a connection.
     pub(crate) fn settle(
         &mut self,
         entry: &InFlight,
         ending: Ending,
-        place: Option<(ServerId, u32)>,
+        place: Option<OperationPlace>,
     ) {
         self.assert_unchanged(entry);
         let ending = self.counted(ending);
-        self.record_endings(entry, &ending, place, (1, u64::from(ending.bytes)));
+        self.record_endings(entry, &ending, place, 1, u64::from(ending.bytes));
         if self.keeps_singles && entry.segment == segment::MEASURE {
             self.record_single(entry, &ending, place);
         }
@@ -310,7 +313,7 @@ impl Recorder {
     /// Records what is kept of each measured operation by itself: the size of its reply and its
     /// sample, if the run keeps them.
     #[inline(never)]
-    fn record_single(&mut self, entry: &InFlight, ending: &Ending, place: Option<(ServerId, u32)>) {
+    fn record_single(&mut self, entry: &InFlight, ending: &Ending, place: Option<OperationPlace>) {
         if let Some(sizes) = &mut self.tally.times.reply_bytes
             && ending.bytes > 0
         {
@@ -329,12 +332,13 @@ impl Recorder {
         &mut self,
         entry: &InFlight,
         ending: &Ending,
-        place: Option<(ServerId, u32)>,
-        (alike, bytes): (u32, u64),
+        place: Option<OperationPlace>,
+        alike: u32,
+        bytes: u64,
     ) {
         let is_answered = ending.fate == Fate::Answered;
         debug_assert!(alike == 1 || is_answered, "only answers come together");
-        if let Some((server, _)) = place
+        if let Some(OperationPlace { server, .. }) = place
             && (is_answered || ending.fate != Fate::TimedOut && entry.is_sent())
         {
             self.left(server, alike, ending.received);
@@ -343,8 +347,9 @@ impl Recorder {
             self.tally.answered_in_window += u64::from(alike);
         }
         let found = Found::of(entry, ending.fate);
-        let number = (u64::from(alike), bytes);
-        count(&mut self.tally.segments[usize::from(entry.segment)], entry, ending, (found, number));
+        let number = u64::from(alike);
+        let segment = &mut self.tally.segments[usize::from(entry.segment)];
+        count(segment, entry, ending, found, number, bytes);
         if entry.segment != segment::MEASURE {
             if is_answered {
                 let response_ns = ending.received.since(entry.intended).ns() * u64::from(alike);
@@ -353,34 +358,34 @@ impl Recorder {
             if self.several_servers {
                 let apart = &mut self.tally.unmeasured;
                 let at = match place {
-                    Some((server, _)) => &mut apart.servers[server.index()],
+                    Some(OperationPlace { server, .. }) => &mut apart.servers[server.index()],
                     None => &mut apart.no_server,
                 };
-                count(at, entry, ending, (found, number));
+                count(at, entry, ending, found, number, bytes);
             }
             return;
         }
         if self.several_servers {
             let at = match place {
-                Some((server, _)) => &mut self.tally.servers[server.index()],
+                Some(OperationPlace { server, .. }) => &mut self.tally.servers[server.index()],
                 None => &mut self.tally.no_server,
             };
             at.intended += u64::from(alike);
-            count(at, entry, ending, (found, number));
+            count(at, entry, ending, found, number, bytes);
         }
         debug_assert!(self.measured_open >= u64::from(alike), "a measured operation ends twice");
         self.measured_open -= u64::from(alike);
         let since_start = self.since_start(entry.intended);
         if is_answered {
-            self.record_times((entry, since_start), ending.received, (found, alike), place);
+            self.record_times(entry, since_start, ending.received, found, alike, place);
         } else if ending.fate == Fate::Unacknowledged {
             // No reply will mark its end: it ends when it is sent.
-            self.last_intended = self.last_intended.max(entry.sent);
+            self.last_intended = self.last_intended.max(entry.sent());
         } else {
             if ending.fate == Fate::Failed && ending.received != Instant::NEVER {
                 self.last_settled = self.last_settled.max(ending.received);
             }
-            let loss = loss(entry, place.map(|(server, _)| server), found, 1);
+            let loss = loss(entry, place.map(|place| place.server), found, 1);
             self.tally.lost(since_start, loss);
             if ending.fate == Fate::Abandoned && self.awaited_until != Instant::NEVER {
                 self.bound(entry, self.awaited_until, place);
@@ -409,10 +414,12 @@ impl Recorder {
     #[inline(always)]
     fn record_times(
         &mut self,
-        (entry, since_start): (&InFlight, Span),
+        entry: &InFlight,
+        since_start: Span,
         received: Instant,
-        (found, count): (Found, u32),
-        place: Option<(ServerId, u32)>,
+        found: Found,
+        count: u32,
+        place: Option<OperationPlace>,
     ) {
         self.last_settled = self.last_settled.max(received);
         let kind = entry.kind.index();
@@ -423,7 +430,7 @@ impl Recorder {
             OpKind::Get => slot::GET_MISS,
             _ => kind,
         };
-        let server = place.map_or(0, |(server, _)| server.index());
+        let server = place.map_or(0, |place| place.server.index());
         self.tally.answered(
             since_start,
             Answer {
@@ -431,22 +438,22 @@ impl Recorder {
                 kind: kind as u8,
                 server: server as u16,
                 response,
-                service: received.since(entry.sent),
+                service: received.since(entry.sent()),
                 count,
                 hits: found.hits as u32,
                 misses: found.misses as u32,
             },
         );
-        if let Some((server, _)) = place {
-            self.silences.replied(server, received.since(entry.sent));
+        if let Some(OperationPlace { server, .. }) = place {
+            self.silences.replied(server, received.since(entry.sent()));
         }
         let times = &mut self.tally.times;
         if let Some(histogram) = times.servers.get_mut(server) {
             histogram.record_many(response.ns(), u64::from(count));
         }
-        if let Some(mut weighed) = self.looks.weigh(received, entry.own) {
+        if let Some(mut weighed) = self.looks.weigh(received, entry.own_max) {
             weighed.stands_for *= u64::from(count);
-            self.punctual(slot, (response, entry.own), weighed);
+            self.punctual(slot, response, entry.own_max, weighed);
         }
     }
 
@@ -456,7 +463,8 @@ impl Recorder {
     fn punctual(
         &mut self,
         slot: usize,
-        (response, late): (Span, Span),
+        response: Span,
+        late: Span,
         Weighed { unread, stands_for }: Weighed,
     ) {
         let times = &mut self.tally.times;
@@ -471,24 +479,24 @@ impl Recorder {
         punctual.record_many(punctual_ns, stands_for);
     }
 
-    fn sample(&mut self, entry: &InFlight, ending: Ending, place: Option<(ServerId, u32)>) {
+    fn sample(&mut self, entry: &InFlight, ending: Ending, place: Option<OperationPlace>) {
         if self.samples.len() == self.samples.capacity() {
             self.tally.samples_lost += 1;
             return;
         }
         // An operation that does not fit into a datagram had a connection and was not sent.
-        let place = place.filter(|_| entry.sent != Instant::NEVER);
+        let place = place.filter(|_| entry.sent() != Instant::NEVER);
         self.samples.push(Sample {
             begun: self.start,
             index: entry.index,
             key: entry.key,
             intended: entry.intended,
-            sent: if place.is_some() { entry.sent } else { Instant::NEVER },
+            sent: if place.is_some() { entry.sent() } else { Instant::NEVER },
             received: ending.received,
             kind: entry.kind,
             outcome: ending.outcome,
             bytes: ending.bytes,
-            connection: place.map_or(u32::MAX, |(_, connection)| connection),
+            connection: place.map_or(u32::MAX, |place| place.connection),
         });
     }
 
@@ -520,26 +528,19 @@ impl Recorder {
         entry: &InFlight,
         fate: Fate,
         count: u64,
-        (next, end): (Instant, Instant),
+        next: Instant,
+        end: Instant,
     ) {
         let is_measured = entry.segment == segment::MEASURE;
-        let add = |counters: &mut Counters| {
-            counters.settle_many(entry.kind.index(), fate, count);
-            match fate {
-                Fate::TimedOut => counters.timed_out_queued += count,
-                Fate::Dropped => counters.dropped_at_end += count,
-                _ => {}
-            }
-        };
         let counters = &mut self.tally.segments[usize::from(entry.segment)];
         counters.intended += count;
-        add(counters);
+        add_unsent(counters, entry.kind, fate, count);
         if self.several_servers && !is_measured {
             let apart = &mut self.tally.unmeasured.no_server;
             apart.settle_many(entry.kind.index(), fate, count);
         } else if self.several_servers {
             self.tally.no_server.intended += count;
-            add(&mut self.tally.no_server);
+            add_unsent(&mut self.tally.no_server, entry.kind, fate, count);
         }
         if !is_measured {
             return;
@@ -571,8 +572,8 @@ impl Recorder {
 
     /// The end of the row over time, or of the segment, of an operation intended at `at`.
     pub(crate) fn row_end(&self, at: Instant) -> Instant {
-        let (start, end) = self.measured;
-        match segment_in(self.measured, at) {
+        let Range { start, end } = self.measured;
+        match segment_in(&self.measured, at) {
             segment::WARMUP => start,
             segment::MEASURE => (start + self.tally.row_end(at.since(start))).min(end),
             _ => Instant::NEVER,
@@ -586,7 +587,7 @@ impl Recorder {
     }
 
     /// Records that the response time of `entry` is at least the time up to `until`.
-    fn bound(&mut self, entry: &InFlight, until: Instant, place: Option<(ServerId, u32)>) {
+    fn bound(&mut self, entry: &InFlight, until: Instant, place: Option<OperationPlace>) {
         if entry.segment != segment::MEASURE {
             return;
         }
@@ -594,7 +595,7 @@ impl Recorder {
         if let Some(Some(bounds)) = times.bounds.get_mut(entry.kind.index()) {
             bounds.record(bound);
         }
-        if let Some((server, _)) = place
+        if let Some(OperationPlace { server, .. }) = place
             && let Some(bounds) = times.server_bounds.get_mut(server.index())
         {
             bounds.record(bound);
@@ -668,7 +669,7 @@ impl Recorder {
 
     /// The part of the time from `from` to `until` that lies in the measured window.
     fn measured(&self, from: Instant, until: Instant) -> Span {
-        let (start, end) = self.measured;
+        let Range { start, end } = self.measured;
         until.min(end).since(from.max(start))
     }
 
@@ -682,7 +683,7 @@ impl Recorder {
 
     /// True if an operation intended at `at` comes after the measured window.
     pub(crate) fn is_past(&self, at: Instant) -> bool {
-        at >= self.measured.1
+        at >= self.measured.end
     }
 
     /// Counts an error that belongs to no operation, in the segment of its instant.
@@ -692,8 +693,26 @@ impl Recorder {
     }
 
     fn since_start(&self, at: Instant) -> Span {
-        at.since(self.measured.0)
+        at.since(self.measured.start)
     }
+}
+
+/// The place of an operation: its server, and the number of its connection in the run.
+#[derive(Clone, Copy)]
+pub(crate) struct OperationPlace {
+    pub(crate) server: ServerId,
+    pub(crate) connection: u32,
+}
+
+/// The measured window of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct MeasuredWindow {
+    /// Its beginning.
+    pub start: Instant,
+    /// Its end, or the latest one until it is known.
+    pub end: Instant,
+    /// True once the end is known.
+    pub knows_end: bool,
 }
 
 /// The keys that an operation found and missed; none unless its read was answered.
@@ -716,6 +735,16 @@ impl Found {
     }
 }
 
+/// Adds the ends of `count` operations that were not sent.
+fn add_unsent(counters: &mut Counters, kind: OpKind, fate: Fate, count: u64) {
+    counters.settle_many(kind.index(), fate, count);
+    match fate {
+        Fate::TimedOut => counters.timed_out_queued += count,
+        Fate::Dropped => counters.dropped_at_end += count,
+        _ => {}
+    }
+}
+
 /// The loss of `count` operations like `entry`, at `server` if one was chosen, each of which had
 /// `found` keys.
 fn loss(entry: &InFlight, server: Option<ServerId>, found: Found, count: u64) -> UnansweredCount {
@@ -729,12 +758,12 @@ fn loss(entry: &InFlight, server: Option<ServerId>, found: Found, count: u64) ->
     }
 }
 
-/// The segment of an instant, if `measured` are the ends of the measured window.
+/// The segment of an instant, if this window is measured.
 #[inline(always)]
-fn segment_in((start, end): (Instant, Instant), at: Instant) -> u16 {
-    if at >= end {
+fn segment_in(measured: &Range<Instant>, at: Instant) -> u16 {
+    if at >= measured.end {
         segment::COOLDOWN
-    } else if at >= start {
+    } else if at >= measured.start {
         segment::MEASURE
     } else {
         segment::WARMUP
@@ -747,7 +776,9 @@ fn count(
     counters: &mut Counters,
     entry: &InFlight,
     ending: &Ending,
-    (found, (alike, bytes)): (Found, (u64, u64)),
+    found: Found,
+    alike: u64,
+    bytes: u64,
 ) {
     counters.settle_many(entry.kind.index(), ending.fate, alike);
     counters.keys += found.keys * alike;

@@ -31,7 +31,7 @@ impl Route {
         let Clients::Counted { connections, turn, reach, .. } = plan.clients else {
             return Self::LeastLoaded(Pool::new(seat.first, seat.count, plan.depth, plan.refill));
         };
-        let single = |first, count| Single::new(first, count, turn, (plan.seed, seat.number));
+        let single = |first, count| Single::new(first, count, turn, plan.seed, seat.number);
         let (roles, each) = match reach {
             Reach::Server => return Self::OneAtATime(single(seat.first, seat.count)),
             Reach::Split { .. } => (Roles::Split, vec![connections - 1, 1]),
@@ -42,12 +42,11 @@ impl Route {
             }
         };
         let mut next = seat.first.0;
-        let group = |count| {
+        let groups = each.into_iter().map(|count| {
             next += count;
             single(ConnectionId(next - count), count)
-        };
-        let groups = each.into_iter().map(group).collect();
-        Self::ByKind(Box::new(Groups::new(groups, roles, &plan.source.mix, seat.number)))
+        });
+        Self::ByKind(Box::new(Groups::new(groups.collect(), roles, &plan.source.mix, seat.number)))
     }
 
     /// Chooses the connections for `op` if its kind decides them; returns how many, 0 if no such

@@ -20,7 +20,7 @@ use crate::client::Client;
 use crate::connection::Connection;
 use crate::dialect::Dialect;
 use crate::pacer::IdleClock;
-use crate::recorder::Recorder;
+use crate::recorder::{MeasuredWindow, Recorder};
 use agenda::{Agenda, Timer};
 use churn::Churn;
 use copies::JoinedSource;
@@ -80,14 +80,13 @@ struct Facts {
 impl Facts {
     fn new(plan: &Plan) -> Self {
         let least = plan.least_transport();
-        let over = |transport: Transport| {
-            let servers = plan.servers.iter();
-            servers.map(move |server| {
-                server.addresses.iter().map(|address| transport.address(address)).collect()
-            })
-        };
         Self {
-            addresses: [Transport::Stream, least].map(|transport| over(transport).collect()),
+            addresses: [Transport::Stream, least].map(|transport| {
+                let each = plan.servers.iter().map(|server| {
+                    server.addresses.iter().map(|address| transport.address(address)).collect()
+                });
+                each.collect()
+            }),
             sources: plan.sources.clone(),
             sockets: plan.sockets,
             timeout: plan.timeout,
@@ -120,15 +119,16 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Worker number `worker` of `plan`. All memory that the run needs is allocated here.
     pub fn new(driver: D, plan: &Plan, worker: u16, source: &S) -> Self {
         assert!(worker < plan.workers, "worker {worker} is one of {}", plan.workers);
-        let client =
-            |seat| Client::new(plan, &seat, JoinedSource::new(source.of_client(seat.number)));
-        let clients: Table<_, _> = plan.seats(worker).map(client).collect();
+        let clients = plan
+            .seats(worker)
+            .map(|seat| Client::new(plan, &seat, JoinedSource::new(source.of_client(seat.number))));
+        let clients: Table<_, _> = clients.collect();
         let places = plan.places(worker);
         let seated: u32 = plan.seats(worker).map(|seat| seat.count).sum();
         assert_eq!(seated as usize, places.len(), "each connection has one client");
         let dialect = Dialect::new(plan);
         let held = if plan.holds() { places.len() * plan.depth as usize } else { 0 };
-        let connection = |place: &Place| Connection::new(plan, &dialect, *place);
+        let connections = places.iter().map(|place| Connection::new(plan, &dialect, *place));
         Self {
             agenda: Agenda::new(clients.len(), places.len(), held),
             outbox: Outbox::new(plan),
@@ -139,7 +139,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             idle: IdleClock::new(plan.timeout),
             course: Course::new(plan),
             facts: Facts::new(plan),
-            connections: places.iter().map(connection).collect(),
+            connections: connections.collect(),
             driver,
             clients,
             dialect,
@@ -184,16 +184,16 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         if self.course.knows_window {
             return;
         }
-        let Some((_, end, true)) = self.recorder.measured_window(now) else { return };
-        self.course.ends_with_window(end);
+        let window = self.recorder.measured_window(now).filter(|window| window.knows_end);
+        let Some(window) = window else { return };
+        self.course.ends_with_window(window.end);
         if self.course.offer.stop != Instant::NEVER {
             self.agenda.arm(self.course.offer.stop, Timer::WindowEnd);
         }
     }
 
-    /// The measured window, once its beginning is known, and whether its end is: until then it is
-    /// the latest one.
-    pub fn measured_window(&mut self) -> Option<(Instant, Instant, bool)> {
+    /// The measured window, once its beginning is known.
+    pub fn measured_window(&mut self) -> Option<MeasuredWindow> {
         let now = self.driver.now();
         self.recorder.measured_window(now)
     }
@@ -244,10 +244,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let woken = self.driver.now();
         debug_assert!(woken >= self.idle.waits_from, "the worker's clock went back");
         self.follow_window(woken);
-        let wait = (self.idle.waits_from, until);
-        self.recorder.looks.wait_ends(&self.driver, wait, woken);
+        let waits_from = self.idle.waits_from;
+        self.recorder.looks.wait_ends(&self.driver, waits_from, until, woken);
         if self.recorder.silences.is_due(woken) {
-            self.recorder.look_for_silence(&self.driver, (self.idle.waits_from, woken));
+            self.recorder.look_for_silence(&self.driver, waits_from, woken);
         }
         let idle_until = woken.min(until);
         self.account_wait(idle_until, woken);
@@ -285,17 +285,16 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// The worker's present state.
     pub fn report(&self) -> WorkerReport {
         let now = self.driver.now();
-        let past = |client: &Client<JoinedSource<S>>| match client.due(&self.course.offer, now) {
-            Some((_, at)) => self.recorder.is_past(at),
-            None => true,
-        };
+        let due = self.clients.iter().filter_map(|client| client.due(&self.course.offer, now));
+        let oldest_due = due.map(|(_, at)| at).min();
+        let clients_past = self.clients.iter().all(|client| {
+            client.due(&self.course.offer, now).is_none_or(|(_, at)| self.recorder.is_past(at))
+        });
         let openings_past = self.churn.as_ref().is_none_or(|churn| {
             churn.due(&self.course.offer, now).is_none_or(|(_, at)| self.recorder.is_past(at))
         });
-        let waiting = |client: &Client<JoinedSource<S>>| client.due(&self.course.offer, now);
-        let waiting = self.clients.iter().filter_map(waiting).map(|(_, at)| at);
         let stage = self.course.stage;
-        let over = stage >= Stage::Draining || (openings_past && self.clients.iter().all(past));
+        let over = stage >= Stage::Draining || (openings_past && clients_past);
         WorkerReport {
             at: now,
             stage,
@@ -306,7 +305,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             is_used_up: self.is_used_up(),
             connections_open: self.presence.open,
             in_flight: self.recorder.in_flight,
-            oldest_due: waiting.min().filter(|at| stage == Stage::Running && *at < now),
+            oldest_due: oldest_due.filter(|at| stage == Stage::Running && *at < now),
             disconnected_since: self.presence.disconnected_since,
             trouble: self.presence.trouble,
             refusal: self.recorder.refusal,

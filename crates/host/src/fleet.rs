@@ -17,8 +17,8 @@ use crate::machine::pin;
 use crate::memory;
 use crate::signal::StopFlag;
 use memtide_base::{Instant, ServerId, Span};
-use memtide_engine::Worker;
 use memtide_engine::probe::ask_unless;
+use memtide_engine::{MeasuredWindow, Worker};
 use memtide_metrics::{Tally, TallySum};
 use memtide_workload::{PlannedSource, Source};
 use memtide_world::driver::{DriverError, Sample};
@@ -232,15 +232,15 @@ impl Fleet for HostFleet {
         }
         match (command, &self.plan) {
             (Command::Begin, Some(plan)) => {
-                self.stops.window = (plan.window.measure_start(at), plan.window.measure_end(at));
+                self.stops.window = plan.window.measure_start(at)..plan.window.measure_end(at);
             }
             (Command::Open, Some(plan)) => {
                 plan.commands.open(at);
-                self.stops.window = (at, at + plan.window.duration);
+                self.stops.window = at..at + plan.window.duration;
             }
             (Command::Close, Some(plan)) => {
                 plan.commands.close(at);
-                self.stops.window.1 = at;
+                self.stops.window.end = at;
             }
             _ => {}
         }
@@ -278,12 +278,11 @@ impl Fleet for HostFleet {
             }
             let step = until.since(now).min(COLLECT_STEP);
             thread::park_timeout(Duration::from_nanos(step.ns()));
-            self.stops.note((now + step, self.clock.now()), waited);
+            self.stops.note(now + step, self.clock.now(), waited);
         }
         for thread in &mut self.workers {
-            let number = thread.number;
-            let failed = |error| FleetError::Worker { worker: number, error };
-            thread.collect(totals).map_err(failed)?;
+            let worker = thread.number;
+            thread.collect(totals).map_err(|error| FleetError::Worker { worker, error })?;
         }
         if self.workers.iter().all(|worker| worker.handle.is_none()) {
             memory::release();
@@ -318,21 +317,22 @@ impl Fleet for HostFleet {
         question: Question<'_>,
     ) -> Vec<Result<Answer, AskError>> {
         let asker = &self.asker();
-        let ask = move |server: &ServerPlan| asker.ask(plan, server, question);
         let mut answers = Vec::with_capacity(servers.len());
         for servers in servers.chunks(ASKED_AT_ONCE_MAX) {
             answers.extend(thread::scope(|scope| {
                 let (first, others) = servers.split_first().expect("a chunk is not empty");
-                let start = |server| {
+                let others = others.iter().map(|&server| {
                     let thread = thread::Builder::new().name("stats".to_owned());
+                    let started =
+                        thread.spawn_scoped(scope, move || asker.ask(plan, server, question));
                     // Without a thread the server waits for the others.
-                    thread.spawn_scoped(scope, move || ask(server)).map_err(|_| server)
-                };
-                let others: Vec<_> = others.iter().copied().map(start).collect();
-                let mut answers = vec![ask(first)];
+                    started.map_err(|_| server)
+                });
+                let others: Vec<_> = others.collect();
+                let mut answers = vec![asker.ask(plan, first, question)];
                 answers.extend(others.into_iter().map(|other| match other {
                     Ok(thread) => thread.join().expect("a question does not panic"),
-                    Err(server) => ask(server),
+                    Err(server) => asker.ask(plan, server, question),
                 }));
                 answers
             }));
@@ -344,7 +344,7 @@ impl Fleet for HostFleet {
         // The threads of the earlier plan end first.
         self.watched = None;
         if !servers.is_empty() {
-            self.watched = Some(Watched::new(plan, servers, (self.clock, &self.guard)));
+            self.watched = Some(Watched::new(plan, servers, self.clock, &self.guard));
         }
     }
 }
@@ -366,8 +366,13 @@ impl Asker {
         question: Question<'_>,
     ) -> Result<Answer, AskError> {
         let mut driver = EpollDriver::of_one(self.clock, &self.guard)?;
-        let is_interrupted = || self.stop.is_raised() && !self.is_late;
-        let answer = ask_unless(&is_interrupted, &mut driver, plan, server, question);
+        let answer = ask_unless(
+            &|| self.stop.is_raised() && !self.is_late,
+            &mut driver,
+            plan,
+            server,
+            question,
+        );
         match self.guard.refused() {
             // Another address of the server may have answered, but the run ends all the same.
             Some(address) => Err(AskError::Connect(guard::refusal(address))),
@@ -380,14 +385,14 @@ impl Asker {
 /// its own late wake-ups: it asked for a short sleep, and did not wait for a processor after it.
 #[derive(Debug)]
 struct Stops {
-    window: (Instant, Instant),
+    window: Range<Instant>,
     longest: Span,
     total: Span,
 }
 
 impl Default for Stops {
     fn default() -> Self {
-        let window = (Instant::NEVER, Instant::NEVER);
+        let window = Instant::NEVER..Instant::NEVER;
         Self { window, longest: Span::ZERO, total: Span::ZERO }
     }
 }
@@ -396,13 +401,13 @@ impl Stops {
     /// Notes that the thread woke at `woke`, although its sleep ended at `due`; it had `waited` for
     /// a processor shortly before. Not knowing that wait, or a wait that explains half of the
     /// delay, is no stop.
-    fn note(&mut self, (due, woke): (Instant, Instant), waited: Span) {
+    fn note(&mut self, due: Instant, woke: Instant, waited: Span) {
         let late = woke.since(due);
         if late < STOP_MIN || waited.is_zero() {
             return;
         }
         let waited = machine::thread_run_delay().saturating_sub(waited);
-        let within = woke.min(self.window.1).since(due.max(self.window.0));
+        let within = woke.min(self.window.end).since(due.max(self.window.start));
         if waited.ns() < late.ns() / 2 {
             self.total += within;
             self.longest = self.longest.max(within);
@@ -429,11 +434,10 @@ impl Drop for HostFleet {
 impl Thread {
     /// True if nothing more will come; the last parcel may still wait to be collected.
     fn is_over(&self) -> bool {
-        let has_ended = |handle: &JoinHandle<_>| {
+        self.handle.as_ref().is_none_or(|handle| {
             // A panic ends a thread without a word.
             self.mailbox.ended.load(Ordering::Acquire) || handle.is_finished()
-        };
-        self.handle.as_ref().is_none_or(has_ended)
+        })
     }
 
     fn collect(&mut self, totals: &mut TallySum) -> Result<(), DriverError> {
@@ -477,25 +481,26 @@ impl Job {
         // The default slack of 50 µs would be the largest part of a paced operation's lag. If it
         // cannot be set, the lag shows it.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        let connections = self.plan.connections_of(self.worker);
-        let peers = |job: &Self| {
-            let (samples, guard) = (job.samples.clone(), job.guard.clone());
-            Peers::new(job.clock, job.plan.wait, connections, samples, guard)
-        };
         match self.plan.io {
             Io::Epoll => {
                 // Operations due by a schedule must not wait for several receives.
                 let is_closed = matches!(self.plan.pacing, Pacing::Closed);
                 let ahead_max = if is_closed { AHEAD_MAX } else { 1 };
-                let driver = patiently(|| EpollDriver::new(peers(&self), ahead_max))?;
+                let driver = patiently(|| EpollDriver::new(self.peers(), ahead_max))?;
                 self.run_driver(driver)
             }
             Io::Uring => {
-                let driver = patiently(|| UringDriver::new(peers(&self)))?;
+                let driver = patiently(|| UringDriver::new(self.peers()))?;
                 self.run_driver(driver)
             }
             Io::Simulated => panic!("a plan for threads names a driver of the kernel"),
         }
+    }
+
+    fn peers(&self) -> Peers {
+        let connections = self.plan.connections_of(self.worker);
+        let (samples, guard) = (self.samples.clone(), self.guard.clone());
+        Peers::new(self.clock, self.plan.wait, connections, samples, guard)
     }
 
     fn run_driver(&mut self, driver: impl Driver) -> Result<Parcel, DriverError> {
@@ -516,7 +521,7 @@ impl Job {
                 begun = true;
                 worker.begin(&self.plan, Instant::from_ns(begin_ns));
             }
-            if begun && !meter.knows_end {
+            if begun && !meter.window.knows_end {
                 worker.measured_window().into_iter().for_each(|window| meter.window(window));
             }
             let stop_at = Instant::from_ns(self.mailbox.stop_ns.load(Ordering::Acquire));
@@ -555,10 +560,9 @@ impl Job {
 /// Makes a driver. Other threads hold a descriptor for a moment while they read a figure of the
 /// system, so a process that has one left may lack it now and have it a moment later.
 fn patiently<D>(make: impl Fn() -> Result<D, DriverError>) -> Result<D, DriverError> {
-    let lacks = |error: &DriverError| error.code == Errno::MFILE.raw_os_error();
     for _ in 1..DRIVER_ATTEMPTS {
         match make() {
-            Err(error) if lacks(&error) => thread::sleep(DRIVER_PAUSE),
+            Err(error) if error.code == Errno::MFILE.raw_os_error() => thread::sleep(DRIVER_PAUSE),
             made => return made,
         }
     }
@@ -588,10 +592,7 @@ impl Reached {
 /// Processor time of this thread within the measured window, accurate to one turn.
 #[derive(Debug)]
 struct CpuMeter {
-    start: Instant,
-    end: Instant,
-    /// True once no command can change the end.
-    knows_end: bool,
+    window: MeasuredWindow,
     at_start: Option<CpuReading>,
     at_end: Option<CpuReading>,
     kept: machine::Kept,
@@ -614,23 +615,24 @@ impl CpuReading {
 
 impl Default for CpuMeter {
     fn default() -> Self {
-        let (start, end) = (Instant::NEVER, Instant::NEVER);
+        let never = Instant::NEVER;
+        let window = MeasuredWindow { start: never, end: never, knows_end: false };
         let (at_start, at_end, kept) = Default::default();
-        Self { start, end, knows_end: false, at_start, at_end, kept }
+        Self { window, at_start, at_end, kept }
     }
 }
 
 impl CpuMeter {
-    fn window(&mut self, (start, end, knows_end): (Instant, Instant, bool)) {
-        assert!(!self.knows_end, "a window closes once");
-        (self.start, self.end, self.knows_end) = (start, end, knows_end);
+    fn window(&mut self, window: MeasuredWindow) {
+        assert!(!self.window.knows_end, "a window closes once");
+        self.window = window;
     }
 
     fn pass(&mut self, now: Instant) {
-        if self.at_start.is_none() && now >= self.start {
+        if self.at_start.is_none() && now >= self.window.start {
             self.at_start = Some(CpuReading::now());
         }
-        if self.at_end.is_none() && now >= self.end {
+        if self.at_end.is_none() && now >= self.window.end {
             self.at_end = Some(CpuReading::now());
         }
     }

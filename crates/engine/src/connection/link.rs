@@ -3,7 +3,7 @@
 //! load both use it.
 
 use super::{Heard, TooLong};
-use crate::dialect::{Dialect, Reader, Rejection};
+use crate::dialect::{Dialect, Reader, broken};
 use memtide_base::Instant;
 use memtide_codec::udp::{self, Header, Reassembler};
 use memtide_world::driver::{
@@ -73,11 +73,7 @@ impl Filtered {
 
 impl Link {
     /// A closed link to the server of this name.
-    pub(crate) fn new(
-        plan: &Plan,
-        dialect: &Dialect,
-        (server, transport): (&str, Transport),
-    ) -> Self {
+    pub(crate) fn new(plan: &Plan, dialect: &Dialect, server: &str, transport: Transport) -> Self {
         let wrap = match (transport, &plan.filter) {
             (Transport::Datagrams { reply_bytes_max }, _) => {
                 Wrap::Datagrams(Box::new(Reassembler::new(reply_bytes_max)))
@@ -125,12 +121,11 @@ impl Link {
 
     /// Handles bytes received before the link is open.
     pub(crate) fn handle_greeting(&mut self, bytes: &[u8]) -> Heard {
-        let broken = |error| Heard::Rejected(Rejection::Broken(Closed::Broken(error)));
         let plain = match &mut self.wrap {
             Wrap::None | Wrap::Datagrams(_) => bytes,
             Wrap::Filtered(filtered) => {
                 if let Err(error) = filtered.handle_bytes(bytes) {
-                    return broken(error);
+                    return Heard::Rejected(broken(error));
                 }
                 match filtered.is_open() {
                     true => &filtered.plain,
@@ -139,7 +134,7 @@ impl Link {
             }
         };
         if !plain.is_empty() && !self.is_introduced {
-            return broken(PeerError::Unasked { got: "more" });
+            return Heard::Rejected(broken(PeerError::Unasked { got: "more" }));
         }
         if self.is_introduced {
             match self.reader.welcome(plain) {

@@ -51,7 +51,7 @@ impl ConnectionEvents for Seen {
     }
 
     fn settle(&mut self, entry: &InFlight, ending: Ending) {
-        self.settled_sent.push(entry.sent);
+        self.settled_sent.push(entry.sent());
         let Ending { fate, outcome, reply, error, received, bytes } = ending;
         let what = match (reply, error) {
             (Some(reply), None) => format!("{reply:?}"),
@@ -111,8 +111,8 @@ impl Talk {
     fn send_keys(&mut self, kind: OpKind, keys: u16) {
         self.connection.carry(InFlight {
             intended: self.now,
-            sent: self.now,
-            own: Span::ZERO,
+            ready_or_sent: self.now,
+            own_max: Span::ZERO,
             index: self.issued,
             key: 7,
             segment: 1,
@@ -351,8 +351,8 @@ fn lateness_counts_from_when_an_operation_could_have_been_sent() {
     let mut talk = Talk::new(usize::MAX);
     talk.connection.carry(InFlight {
         intended: Instant::from_ns(10),
-        sent: Instant::from_ns(40),
-        own: Span::from_ns(5),
+        ready_or_sent: Instant::from_ns(40),
+        own_max: Span::from_ns(5),
         index: 0,
         key: 0,
         segment: 1,
@@ -364,6 +364,6 @@ fn lateness_counts_from_when_an_operation_could_have_been_sent() {
     talk.connection.date_sent(Instant::from_ns(60), &mut talk.seen);
     assert_eq!(talk.seen.sent, [(0, Span::from_ns(20))]);
     let entry = talk.connection.pipeline[0];
-    assert_eq!((entry.intended, entry.sent), (Instant::from_ns(10), Instant::from_ns(60)));
-    assert_eq!(entry.own, Span::from_ns(25));
+    assert_eq!((entry.intended, entry.sent()), (Instant::from_ns(10), Instant::from_ns(60)));
+    assert_eq!(entry.own_max, Span::from_ns(25));
 }

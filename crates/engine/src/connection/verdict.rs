@@ -132,7 +132,8 @@ pub(super) enum Heeded {
 pub(super) fn heed(
     role: Role<'_>,
     reply: &Reply<'_>,
-    (part_failed, stray_error): (&mut Option<ErrorKind>, &mut bool),
+    part_failed: &mut Option<ErrorKind>,
+    stray_error: &mut bool,
     sink: &mut impl ConnectionEvents,
 ) -> Heeded {
     match role {

@@ -45,8 +45,10 @@ impl WireFormat for Binary {
     fn request<S: Source>(
         &self,
         content: &Content,
-        (op, source): (&Op, &S),
-        (version, opaque): (Option<Version>, u32),
+        op: &Op,
+        source: &S,
+        version: Option<Version>,
+        opaque: u32,
         out: &mut SendBuffer,
     ) {
         let own = out.bytes_mut();
@@ -58,7 +60,7 @@ impl WireFormat for Binary {
         let opcode = if content.noreply { quiet } else { loud };
         let head = Head { opcode, opaque, cas: 0 };
         match op.kind.action() {
-            Action::Read if op.keys > 1 => several(content, (op, source), opaque, own),
+            Action::Read if op.keys > 1 => several(content, op, source, opaque, own),
             Action::Read | Action::CompareAndStore | Action::Remove => {
                 on_key(content, head, Extras::None, op.key, own);
             }
@@ -81,8 +83,10 @@ impl WireFormat for Binary {
     fn cas(
         &self,
         content: &Content,
-        (key, unique): (u64, u64),
-        (version, opaque): (Option<Version>, u32),
+        key: u64,
+        unique: u64,
+        version: Option<Version>,
+        opaque: u32,
         out: &mut SendBuffer,
     ) {
         let head = Head { opcode: Opcode::Set, opaque, cas: unique };
@@ -92,9 +96,13 @@ impl WireFormat for Binary {
     /// Sends SASL PLAIN.
     fn authenticate(user: &[u8], password: &[u8], out: &mut Vec<u8>) {
         let head = Head { opcode: Opcode::SaslAuth, opaque: 0, cas: 0 };
-        let key = |out: &mut Vec<u8>| out.extend_from_slice(sasl::PLAIN);
-        let value = |out: &mut Vec<u8>| sasl::plain(out, user, password);
-        encode::request_with(out, head, Extras::None, key, value);
+        encode::request_with(
+            out,
+            head,
+            Extras::None,
+            |out| out.extend_from_slice(sasl::PLAIN),
+            |out| sasl::plain(out, user, password),
+        );
     }
 
     fn ask(question: Question<'_>, out: &mut Vec<u8>) {
@@ -183,7 +191,7 @@ impl Binary {
     }
 }
 
-fn several<S: Source>(content: &Content, (op, source): (&Op, &S), opaque: u32, out: &mut Vec<u8>) {
+fn several<S: Source>(content: &Content, op: &Op, source: &S, opaque: u32, out: &mut Vec<u8>) {
     let head = Head { opcode: Opcode::GetKQ, opaque, cas: 0 };
     on_key(content, head, Extras::None, op.key, out);
     for nth in 1..op.keys {
@@ -202,21 +210,26 @@ fn stored(content: &Content, head: Head, key: u64, version: Option<Version>, out
         Opcode::Append | Opcode::Prepend => Extras::None,
         _ => Extras::Store { flags: content.flags, expiry: expiry(content.expiry_of(key)) },
     };
-    let write_key = |out: &mut Vec<u8>| content.keys.write(key, out);
-    let write_value = |out: &mut Vec<u8>| match version {
-        _ if key >= content.numeric_from => {
-            out.extend_from_slice(&numeric_value(key, content.seed));
-        }
-        Some(version) => content.values.write(key, version, out),
-        None => out.extend_from_slice(content.values.slice(key)),
-    };
-    encode::request_with(out, head, extras, write_key, write_value);
+    encode::request_with(
+        out,
+        head,
+        extras,
+        |out| content.keys.write(key, out),
+        |out| match version {
+            _ if key >= content.numeric_from => {
+                out.extend_from_slice(&numeric_value(key, content.seed));
+            }
+            Some(version) => content.values.write(key, version, out),
+            None => out.extend_from_slice(content.values.slice(key)),
+        },
+    );
 }
 
 /// The command of an operation on one key, and its quiet form if it has one. Every frame with a
 /// value also has its version, so kinds that differ only in that use one command.
 fn opcodes(kind: OpKind, keyed: bool) -> (Opcode, Opcode) {
-    let both = |opcode| (opcode, opcode);
+    let get = if keyed { Opcode::GetK } else { Opcode::Get };
+    let gat = if keyed { Opcode::GatK } else { Opcode::Gat };
     match kind {
         // The last three are not sent.
         OpKind::Get
@@ -224,9 +237,9 @@ fn opcodes(kind: OpKind, keyed: bool) -> (Opcode, Opcode) {
         | OpKind::Cas
         | OpKind::Recache
         | OpKind::Invalidate
-        | OpKind::Peek => both(if keyed { Opcode::GetK } else { Opcode::Get }),
-        OpKind::Gat | OpKind::Gats => both(if keyed { Opcode::GatK } else { Opcode::Gat }),
-        OpKind::Touch => both(Opcode::Touch),
+        | OpKind::Peek => (get, get),
+        OpKind::Gat | OpKind::Gats => (gat, gat),
+        OpKind::Touch => (Opcode::Touch, Opcode::Touch),
         OpKind::Set => (Opcode::Set, Opcode::SetQ),
         OpKind::Add => (Opcode::Add, Opcode::AddQ),
         OpKind::Replace => (Opcode::Replace, Opcode::ReplaceQ),

@@ -10,12 +10,12 @@ use memtide_world::plan::OPERATION_BYTES;
 pub(crate) struct InFlight {
     /// When it was due. Nothing rewrites this.
     pub(crate) intended: Instant,
-    /// The instant at which it could have been sent; from [`Connection::mark_sent`] on, the instant
-    /// at which it was sent.
-    pub(crate) sent: Instant,
-    /// The part of its lag that is memtide's own; from [`Connection::mark_sent`] on, the largest
-    /// such part of all operations that may delay this one at its server.
-    pub(crate) own: Span,
+    /// The instant since which it could be sent, until [`Self::hand_over`] makes it the instant at
+    /// which it was sent; never for an operation that ends unsent.
+    pub(crate) ready_or_sent: Instant,
+    /// The most that memtide itself may have delayed it, as far as known: by its own part of the
+    /// operation's lag and, once it is sent, by that of others that may delay it at its server.
+    pub(crate) own_max: Span,
     pub(crate) index: u64,
     pub(crate) key: u64,
     pub(crate) segment: u16,
@@ -75,11 +75,11 @@ impl InFlight {
     /// An operation due `at` that could be sent since `ready`, with memtide's own part of that
     /// wait, in this segment.
     #[inline(always)]
-    pub(crate) fn of(op: &Op, (at, ready, own): (Instant, Instant, Span), segment: u16) -> Self {
+    pub(crate) fn of(op: &Op, at: Instant, ready: Instant, own: Span, segment: u16) -> Self {
         Self {
             intended: at,
-            sent: ready,
-            own,
+            ready_or_sent: ready,
+            own_max: own,
             index: op.index,
             key: op.key,
             segment,
@@ -93,16 +93,27 @@ impl InFlight {
     /// Records that it was sent at `now`; returns how long after it could have been.
     pub(crate) fn hand_over(&mut self, now: Instant) -> Span {
         debug_assert!(now >= self.intended, "sent before it was intended");
-        let late = now.since(self.sent);
-        self.sent = now;
-        self.own += late;
+        let late = now.since(self.ready_or_sent);
+        self.ready_or_sent = now;
+        self.own_max += late;
         late
+    }
+
+    /// The operation as one that ends unsent.
+    pub(crate) fn never_sent(self) -> Self {
+        Self { ready_or_sent: Instant::NEVER, ..self }
+    }
+
+    /// The instant at which it was sent, if it was; never if it ended unsent.
+    #[inline(always)]
+    pub(crate) fn sent(&self) -> Instant {
+        self.ready_or_sent
     }
 
     /// True if it was sent, once it has ended. A cas in its second half was sent as a gets.
     pub(crate) fn is_sent(&self) -> bool {
         let is_half_way = matches!(self.stage, InFlightStage::Second);
-        self.sent != Instant::NEVER || is_half_way
+        self.sent() != Instant::NEVER || is_half_way
     }
 
     /// A number that no other request in flight on its connection has. It follows from the

@@ -98,7 +98,6 @@ impl Head {
     fn of(flags: Flags<'_>) -> Self {
         let mut head = Self::NONE;
         let Self { opaque, marks: Marks { bits, age_s, ttl_s } } = &mut head;
-        let small = |number: Option<u64>| number.and_then(|number| u32::try_from(number).ok());
         for word in flags {
             match word.letter {
                 b'O' if word.token == QUIET => *opaque = Opaque::Quiet,
@@ -158,24 +157,26 @@ impl WireFormat for Meta {
     fn request<S: Source>(
         &self,
         content: &Content,
-        (op, source): (&Op, &S),
-        (version, opaque): (Option<Version>, u32),
+        op: &Op,
+        source: &S,
+        version: Option<Version>,
+        opaque: u32,
         out: &mut SendBuffer,
     ) {
         let own = out.bytes_mut();
         let end = self.end(content.noreply && self.has_quiet_form(op.kind), opaque);
         match op.kind.action() {
-            Action::Read if op.keys > 1 => self.several(content, (op, source), own),
-            Action::Read => self.get(content, (op.kind, op.key), end, own),
+            Action::Read if op.keys > 1 => self.several(content, op, source, own),
+            Action::Read => self.get(content, op.kind, op.key, end, own),
             Action::CompareAndStore => match content.cas_unique {
                 Some(unique) => {
                     let end = self.end(content.noreply, opaque);
-                    store(content, (OpKind::Cas, op.key), version, (Some(unique), end), out);
+                    store(content, OpKind::Cas, op.key, version, Some(unique), end, out);
                 }
-                None => self.get(content, (OpKind::Gets, op.key), end, own),
+                None => self.get(content, OpKind::Gets, op.key, end, own),
             },
             Action::ReadAndTouch => {
-                self.get_head(content, (op.kind, op.key), own);
+                self.get_head(content, op.kind, op.key, own);
                 encode::flag_signed(own, Flag::Expiry, content.expiry_of(op.key));
                 end.write(own);
             }
@@ -185,13 +186,13 @@ impl WireFormat for Meta {
                 end.write(own);
             }
             Action::Recache => {
-                self.get_head(content, (op.kind, op.key), own);
+                self.get_head(content, op.kind, op.key, own);
                 encode::flag_signed(own, Flag::Vivify, self.stale_s);
                 encode::flag_signed(own, Flag::Recache, self.stale_s);
                 end.write(own);
             }
             Action::Peek => {
-                self.get_head(content, (op.kind, op.key), own);
+                self.get_head(content, op.kind, op.key, own);
                 if let Some(unique) = content.known(op.key) {
                     encode::flag_number(own, Flag::CompareCas, unique);
                 }
@@ -203,7 +204,7 @@ impl WireFormat for Meta {
                 encode::flag_signed(own, Flag::Expiry, self.stale_s);
                 end.write(own);
             }
-            Action::Store => store(content, (op.kind, op.key), version, (None, end), out),
+            Action::Store => store(content, op.kind, op.key, version, None, end, out),
             Action::Remove => {
                 on_key(content, Command::Delete, op.key, own);
                 end.write(own);
@@ -226,13 +227,15 @@ impl WireFormat for Meta {
     fn cas(
         &self,
         content: &Content,
-        (key, unique): (u64, u64),
-        (version, opaque): (Option<Version>, u32),
+        key: u64,
+        unique: u64,
+        version: Option<Version>,
+        opaque: u32,
         out: &mut SendBuffer,
     ) {
         let end = self.end(false, opaque);
         let unique = (unique != 0).then_some(unique);
-        store(content, (OpKind::Cas, key), version, (unique, end), out);
+        store(content, OpKind::Cas, key, version, unique, end, out);
     }
 
     /// As over text: the protocol has no command of its own.
@@ -351,31 +354,12 @@ impl WireFormat for Meta {
 
 impl Meta {
     pub(super) fn new(plan: &Plan) -> Self {
-        let asked = &plan.requests;
-        // A read asks for the cas number once, even if both a cas and the user want it.
-        let flags = |of_several: bool, wants_cas: bool| {
-            let mut out = Vec::new();
-            if of_several || plan.verify.is_some() {
-                encode::flag(&mut out, Flag::Key);
-            }
-            encode::flag(&mut out, Flag::Value);
-            if wants_cas {
-                encode::flag(&mut out, Flag::ReturnCas);
-            }
-            let others = asked.item_flags.letters().filter(|&letter| letter != b'c' || !wants_cas);
-            others.filter_map(Flag::from_letter).for_each(|one| encode::flag(&mut out, one));
-            if of_several {
-                encode::flag(&mut out, Flag::Quiet);
-                encode::line_end(&mut out);
-                encode::command(&mut out, Command::Get);
-            }
-            out
-        };
         Self {
-            single: [flags(false, false), flags(false, true)],
-            several: [flags(true, false), flags(true, true)].map(|bytes| Behind::new(&bytes)),
-            numbered: asked.matching == Matching::Opaque,
-            stale_s: asked.stale_s.into(),
+            single: [flags(plan, false, false), flags(plan, false, true)],
+            several: [flags(plan, true, false), flags(plan, true, true)]
+                .map(|bytes| Behind::new(&bytes)),
+            numbered: plan.requests.matching == Matching::Opaque,
+            stale_s: plan.requests.stale_s.into(),
         }
     }
 
@@ -388,19 +372,19 @@ impl Meta {
         }
     }
 
-    fn get(&self, content: &Content, (kind, key): (OpKind, u64), end: End, out: &mut Vec<u8>) {
-        self.get_head(content, (kind, key), out);
+    fn get(&self, content: &Content, kind: OpKind, key: u64, end: End, out: &mut Vec<u8>) {
+        self.get_head(content, kind, key, out);
         end.write(out);
     }
 
     /// Appends a get of one key up to the flags that say what is returned.
-    fn get_head(&self, content: &Content, (kind, key): (OpKind, u64), out: &mut Vec<u8>) {
+    fn get_head(&self, content: &Content, kind: OpKind, key: u64, out: &mut Vec<u8>) {
         on_key(content, Command::Get, key, out);
         let wants_cas = matches!(kind, OpKind::Gets | OpKind::Gats | OpKind::Peek);
         out.extend_from_slice(&self.single[usize::from(wants_cas)]);
     }
 
-    fn several<S: Source>(&self, content: &Content, (op, source): (&Op, &S), out: &mut Vec<u8>) {
+    fn several<S: Source>(&self, content: &Content, op: &Op, source: &S, out: &mut Vec<u8>) {
         let behind = &self.several[usize::from(op.kind == OpKind::Gets)];
         encode::command(out, Command::Get);
         for nth in 0..op.keys {
@@ -473,12 +457,42 @@ fn on_key(content: &Content, command: Command, key: u64, out: &mut Vec<u8>) {
     write_key(content, key, out);
 }
 
+/// The flags of a get of one key, or between several keys with the next command. A read asks for
+/// the cas number once, even if both a cas and the user want it.
+fn flags(plan: &Plan, of_several: bool, wants_cas: bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    if of_several || plan.verify.is_some() {
+        encode::flag(&mut out, Flag::Key);
+    }
+    encode::flag(&mut out, Flag::Value);
+    if wants_cas {
+        encode::flag(&mut out, Flag::ReturnCas);
+    }
+    let others = plan.requests.item_flags.letters();
+    let others = others.filter(|&letter| letter != b'c' || !wants_cas);
+    others.filter_map(Flag::from_letter).for_each(|one| encode::flag(&mut out, one));
+    if of_several {
+        encode::flag(&mut out, Flag::Quiet);
+        encode::line_end(&mut out);
+        encode::command(&mut out, Command::Get);
+    }
+    out
+}
+
+/// A number that fits into 32 bits.
+#[inline]
+fn small(number: Option<u64>) -> Option<u32> {
+    number.and_then(|number| u32::try_from(number).ok())
+}
+
 /// Appends a store; for a cas with the unique number that must still be valid.
 fn store(
     content: &Content,
-    (kind, key): (OpKind, u64),
+    kind: OpKind,
+    key: u64,
     version: Option<Version>,
-    (unique, end): (Option<u64>, End),
+    unique: Option<u64>,
+    end: End,
     out: &mut SendBuffer,
 ) {
     content.line_and_value(key, version, out, |out, bytes| {

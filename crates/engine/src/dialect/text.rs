@@ -39,42 +39,44 @@ impl WireFormat for Text {
     fn request<S: Source>(
         &self,
         content: &Content,
-        (op, source): (&Op, &S),
-        (version, _): (Option<Version>, u32),
+        op: &Op,
+        source: &S,
+        version: Option<Version>,
+        _: u32,
         out: &mut SendBuffer,
     ) {
-        let end = || self.end(content, op.kind);
-        let key = |out: &mut Vec<u8>| write_key(content, op.key, out);
         let own = out.bytes_mut();
         match op.kind.action() {
             Action::CompareAndStore if content.cas_unique.is_some() => {
-                self.store(content, (Verb::Cas, content.cas_unique), op.key, version, out);
+                self.store(content, Verb::Cas, content.cas_unique, op.key, version, out);
             }
-            Action::CompareAndStore => self.retrieval(content, Verb::Gets, (op, source), own),
-            Action::Read => self.retrieval(content, self.verb(op.kind), (op, source), own),
+            Action::CompareAndStore => self.retrieval(content, Verb::Gets, op, source, own),
+            Action::Read => self.retrieval(content, self.verb(op.kind), op, source, own),
             Action::ReadAndTouch => {
                 encode::command(own, self.verb(op.kind));
                 encode::signed(own, content.expiry_of(op.key));
-                key(own);
-                encode::line_end(own, end());
+                write_key(content, op.key, own);
+                encode::line_end(own, self.end(content, op.kind));
             }
-            Action::Store => self.store(content, (self.verb(op.kind), None), op.key, version, out),
+            Action::Store => {
+                self.store(content, self.verb(op.kind), None, op.key, version, out);
+            }
             Action::Remove => {
                 encode::command(own, self.verb(op.kind));
-                key(own);
-                encode::line_end(own, end());
+                write_key(content, op.key, own);
+                encode::line_end(own, self.end(content, op.kind));
             }
             Action::Count => {
                 encode::command(own, self.verb(op.kind));
-                key(own);
+                write_key(content, op.key, own);
                 encode::number(own, content.values.delta(op.index));
-                encode::line_end(own, end());
+                encode::line_end(own, self.end(content, op.kind));
             }
             Action::Touch => {
                 encode::command(own, self.verb(op.kind));
-                key(own);
+                write_key(content, op.key, own);
                 encode::signed(own, content.expiry_of(op.key));
-                encode::line_end(own, end());
+                encode::line_end(own, self.end(content, op.kind));
             }
             Action::Recache | Action::Invalidate | Action::Peek => {
                 unreachable!("the plan's protocol is meta")
@@ -85,11 +87,13 @@ impl WireFormat for Text {
     fn cas(
         &self,
         content: &Content,
-        (key, unique): (u64, u64),
-        (version, _): (Option<Version>, u32),
+        key: u64,
+        unique: u64,
+        version: Option<Version>,
+        _: u32,
         out: &mut SendBuffer,
     ) {
-        self.store(content, (Verb::Cas, Some(unique)), key, version, out);
+        self.store(content, Verb::Cas, Some(unique), key, version, out);
     }
 
     /// Sends the `set` that memcached's `-Y` expects.
@@ -195,7 +199,8 @@ impl Text {
         &self,
         content: &Content,
         verb: Verb,
-        (op, source): (&Op, &S),
+        op: &Op,
+        source: &S,
         out: &mut Vec<u8>,
     ) {
         encode::command(out, verb);
@@ -218,19 +223,22 @@ impl Text {
     fn store(
         &self,
         content: &Content,
-        command: (Verb, Option<u64>),
+        verb: Verb,
+        cas: Option<u64>,
         key: u64,
         version: Option<Version>,
         out: &mut SendBuffer,
     ) {
-        let head = |out: &mut Vec<u8>, bytes| self.store_head(content, command, key, bytes, out);
-        content.line_and_value(key, version, out, head);
+        content.line_and_value(key, version, out, |out, bytes| {
+            self.store_head(content, verb, cas, key, bytes, out);
+        });
     }
 
     fn store_head(
         &self,
         content: &Content,
-        (verb, cas): (Verb, Option<u64>),
+        verb: Verb,
+        cas: Option<u64>,
         key: u64,
         bytes: usize,
         out: &mut Vec<u8>,

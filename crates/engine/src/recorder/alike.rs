@@ -3,7 +3,7 @@
 //! sorts at a time: in most loads gets and sets alternate. Nothing is kept from one batch to the
 //! next, so that no figure is ever behind.
 
-use super::Recorder;
+use super::{OperationPlace, Recorder};
 use crate::connection::{Ending, InFlight, InFlightStage};
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::{Fate, ReplyClass};
@@ -30,8 +30,8 @@ impl Answers {
         count: 0,
         entry: InFlight {
             intended: Instant::ZERO,
-            sent: Instant::ZERO,
-            own: Span::ZERO,
+            ready_or_sent: Instant::ZERO,
+            own_max: Span::ZERO,
             index: 0,
             key: 0,
             segment: 0,
@@ -65,8 +65,8 @@ impl Answers {
         let is_like = self.count > 0
             && entry.kind == first.kind
             && entry.intended == first.intended
-            && entry.sent == first.sent
-            && entry.own == first.own
+            && entry.sent() == first.sent()
+            && entry.own_max == first.own_max
             && entry.segment == first.segment
             && entry.keys == first.keys
             && entry.hits == first.hits
@@ -95,8 +95,10 @@ pub(super) struct Sends {
     pub(super) sent: Instant,
     /// How long after they could have been.
     pub(super) late: Span,
-    /// The part of their lag that is memtide's own, and the largest such part that may delay them.
-    pub(super) own: (Span, Span),
+    /// The part of their lag that is memtide's own.
+    pub(super) own: Span,
+    /// The largest such part that may delay them.
+    pub(super) own_max: Span,
 }
 
 impl Sends {
@@ -107,7 +109,8 @@ impl Sends {
         intended: Instant::ZERO,
         sent: Instant::ZERO,
         late: Span::ZERO,
-        own: (Span::ZERO, Span::ZERO),
+        own: Span::ZERO,
+        own_max: Span::ZERO,
     };
 
     /// Counts a sent operation if nothing else that is recorded of it differs; false if something
@@ -118,7 +121,7 @@ impl Sends {
         let is_first = entry.kind == first.0;
         let is_like = self.count > 0
             && entry.intended == self.intended
-            && entry.own == self.own.0
+            && entry.own_max == self.own
             && late == self.late
             && entry.segment == self.segment
             && (is_first || second.1 == 0 || entry.kind == second.0);
@@ -135,7 +138,7 @@ impl Sends {
 }
 
 impl Recorder {
-    /// Records that `entry` was handed to a socket at `entry.sent`, `late` after it could have
+    /// Records that `entry` was handed to a socket at `entry.sent()`, `late` after it could have
     /// been. `outstanding` is the number of operations in flight on its connection, with it; zero
     /// if it gets no reply. [`Self::all_sent`] must follow the last one of a call.
     #[inline(always)]
@@ -150,15 +153,15 @@ impl Recorder {
             self.tally.sent_with(outstanding);
         }
         if self.sends.add(entry, late) {
-            entry.own = self.sends.own.1;
+            entry.own_max = self.sends.own_max;
             return;
         }
         self.all_sent(server);
-        let own = entry.own;
-        entry.own = self.lateness.sent(server, entry.intended, own);
-        let InFlight { segment, kind, intended, sent, .. } = *entry;
-        let (kinds, own) = ([(kind, 1), (kind, 0)], (own, entry.own));
-        self.sends = Sends { count: 1, kinds, segment, intended, sent, late, own };
+        let own = entry.own_max;
+        entry.own_max = self.lateness.sent(server, entry.intended, own);
+        let InFlight { segment, kind, intended, ready_or_sent: sent, own_max, .. } = *entry;
+        let kinds = [(kind, 1), (kind, 0)];
+        self.sends = Sends { count: 1, kinds, segment, intended, sent, late, own, own_max };
     }
 
     /// Records those sent that were only counted.
@@ -206,7 +209,7 @@ impl Recorder {
         entry: &InFlight,
         ending: &Ending,
         value_bytes: u64,
-        place: (ServerId, u32),
+        place: OperationPlace,
     ) {
         self.assert_unchanged(entry);
         if self.keeps_singles && entry.segment == segment::MEASURE {
@@ -226,7 +229,7 @@ impl Recorder {
 
     /// Records those answered that were only counted.
     #[inline]
-    pub(crate) fn all_answered(&mut self, place: (ServerId, u32)) {
+    pub(crate) fn all_answered(&mut self, place: OperationPlace) {
         if self.answers[0].count > 0 {
             self.record_answers(0, place);
         }
@@ -235,7 +238,7 @@ impl Recorder {
         }
     }
 
-    fn record_answers(&mut self, nth: usize, place: (ServerId, u32)) {
+    fn record_answers(&mut self, nth: usize, place: OperationPlace) {
         let Answers { count, entry, ending, bytes, value_bytes } = self.answers[nth];
         self.answers[nth].count = 0;
         debug_assert_eq!(ending.fate, Fate::Answered, "only answers are kept together");
@@ -245,8 +248,8 @@ impl Recorder {
         let has_values = ending.reply != Some(ReplyClass::Unchanged);
         if entry.hits > 0 && !entry.stage.is_second() && has_values {
             let values = u64::from(entry.hits) * u64::from(count);
-            self.values_read(entry.segment, (values, value_bytes), place.0);
+            self.values_read(entry.segment, values, value_bytes, place.server);
         }
-        self.record_endings(&entry, &ending, Some(place), (count, bytes));
+        self.record_endings(&entry, &ending, Some(place), count, bytes);
     }
 }

@@ -13,7 +13,8 @@ impl Recorder {
         &mut self,
         segment: u16,
         server: ServerId,
-        (kind, keys): (OpKind, u16),
+        kind: OpKind,
+        keys: u16,
         bytes: usize,
     ) {
         self.count(segment, server, |counters| {

@@ -20,12 +20,7 @@ impl Recorder {
 
     /// Counts values of `bytes` bytes together in complete answers to operations of `segment`.
     #[inline]
-    pub(crate) fn values_read(
-        &mut self,
-        segment: u16,
-        (values, bytes): (u64, u64),
-        server: ServerId,
-    ) {
+    pub(crate) fn values_read(&mut self, segment: u16, values: u64, bytes: u64, server: ServerId) {
         self.count(segment, server, |counters| {
             counters.values += values;
             counters.value_bytes += bytes;

@@ -183,13 +183,14 @@ impl Looks {
     pub(crate) fn wait_ends(
         &mut self,
         driver: &impl Driver,
-        (from, until): (Instant, Instant),
+        from: Instant,
+        until: Instant,
         woken: Instant,
     ) {
         self.looked = std::mem::replace(&mut self.woken, woken);
         let gap = woken.since(self.looked);
         if self.is_drawn || gap >= CERTAIN_FROM {
-            self.look(driver, (from, until));
+            self.look(driver, from, until);
         } else {
             (self.unread, self.recorded_from) = (gap, CERTAIN_FROM);
         }
@@ -197,7 +198,7 @@ impl Looks {
 
     /// Reads how long the worker could not run in the wait that has just ended.
     #[inline(never)]
-    fn look(&mut self, driver: &impl Driver, (from, until): (Instant, Instant)) {
+    fn look(&mut self, driver: &impl Driver, from: Instant, until: Instant) {
         let wait = self.woken.since(from);
         let late = self.woken.since(until.max(from));
         let now = driver.kept();

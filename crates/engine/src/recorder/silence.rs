@@ -82,7 +82,8 @@ impl Hearing {
     /// run-queue time at its beginning or before.
     fn look(
         &mut self,
-        (looked, waits_from): (Instant, Instant),
+        looked: Instant,
+        waits_from: Instant,
         in_flight: u32,
         kept: Span,
     ) -> Option<(Instant, Instant, Span)> {
@@ -103,7 +104,8 @@ impl Recorder {
     pub(crate) fn look_for_silence(
         &mut self,
         driver: &impl Driver,
-        (waits_from, woken): (Instant, Instant),
+        waits_from: Instant,
+        woken: Instant,
     ) {
         let Self { silences, lateness, tally, .. } = self;
         let looked = std::mem::replace(&mut silences.looked, woken);
@@ -114,9 +116,9 @@ impl Recorder {
                 tally.silences.replied(server, hearing.time);
             }
             let in_flight = lateness.in_flight(server);
-            let ended = hearing.look((looked, waits_from), in_flight, before);
+            let ended = hearing.look(looked, waits_from, in_flight, before);
             if let Some((from, until, kept)) = ended {
-                keep(tally, (server, from, until), kept_since(driver, kept));
+                keep(tally, SilentStretch { server, from, until }, kept_since(driver, kept));
             }
         }
         if woken.since(silences.kept.1) >= KEPT_EVERY {
@@ -129,13 +131,14 @@ impl Recorder {
         if self.silences.looked == Instant::NEVER {
             return;
         }
-        self.look_for_silence(driver, (now, now));
+        self.look_for_silence(driver, now, now);
         let Self { silences, tally, .. } = self;
         for server in silences.towards.ids() {
             let hearing = &mut silences.towards[server];
             let since = std::mem::replace(&mut hearing.since, Instant::NEVER);
             if since != Instant::NEVER {
-                keep(tally, (server, since, now), kept_since(driver, hearing.kept));
+                let silence = SilentStretch { server, from: since, until: now };
+                keep(tally, silence, kept_since(driver, hearing.kept));
             }
         }
     }
@@ -148,8 +151,8 @@ fn kept_since(driver: &impl Driver, before: Span) -> Span {
 
 /// Keeps a silence less the time for which the worker waited for a CPU: a reply may have lain
 /// unread for as long.
-fn keep(tally: &mut Tally, (server, from, until): (ServerId, Instant, Instant), own: Span) {
-    let silence = SilentStretch { server, from, until: until - own };
+fn keep(tally: &mut Tally, silence: SilentStretch, own: Span) {
+    let silence = SilentStretch { until: silence.until - own, ..silence };
     if silence.length() >= SILENCE_MIN {
         tally.silences.push(silence);
     }

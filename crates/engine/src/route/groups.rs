@@ -125,8 +125,8 @@ impl Groups {
             Roles::Servers { writers, .. } if !needs_readers => writers,
             Roles::Servers { .. } => self.routes.len(),
         };
-        let is_busy = |group: usize| self.open[group] > 0 && self.routes[group].pick().is_none();
-        if (0..self.routes.len()).any(is_busy) {
+        let mut groups = self.open.iter().zip(&self.routes);
+        if groups.any(|(open, route)| *open > 0 && route.pick().is_none()) {
             return None;
         }
         self.routes[..usable].iter().find_map(Single::pick)
@@ -143,8 +143,8 @@ impl Groups {
             }
             Roles::Servers { writers, copies } if writes(op.kind) => {
                 let first = self.first(op, writers, copies);
-                let picks = |nth: usize| self.routes[(first + nth) % writers].pick();
-                let there = (0..writers).filter_map(picks);
+                let there =
+                    (0..writers).filter_map(|nth| self.routes[(first + nth) % writers].pick());
                 match copies {
                     Replicate::All => self.aimed.extend(there),
                     Replicate::One => self.aimed.extend(there.take(1)),
@@ -174,19 +174,21 @@ impl Groups {
     /// data.
     fn reader(&self, op: &Op, writers: usize, copies: Replicate) -> Option<ConnectionId> {
         let all = self.routes.len();
-        let any = |from: usize, to: usize, but: Option<usize>| {
-            let count = to - from;
-            let turn = self.turns[op.kind.index()];
-            let groups = (0..count).map(|nth| from + turn.wrapping_add(nth) % count);
-            let mut groups = groups.filter(|group| Some(*group) != but);
-            groups.find_map(|group| self.routes[group].pick())
-        };
         if copies == Replicate::One {
-            return any(0, all, None);
+            return self.any(op, all, None);
         }
         let first = self.first(op, writers, copies);
-        let others = if writers > 1 { any(0, writers, Some(first)) } else { any(0, all, Some(0)) };
-        others.or_else(|| self.routes[first].pick()).or_else(|| any(0, all, None))
+        let among = if writers > 1 { writers } else { all };
+        let others = self.any(op, among, Some(first));
+        others.or_else(|| self.routes[first].pick()).or_else(|| self.any(op, all, None))
+    }
+
+    /// A connection of one of the first `count` groups, in turn, other than `but`.
+    fn any(&self, op: &Op, count: usize, but: Option<usize>) -> Option<ConnectionId> {
+        let turn = self.turns[op.kind.index()];
+        let groups = (0..count).map(|nth| turn.wrapping_add(nth) % count);
+        let mut groups = groups.filter(|group| Some(*group) != but);
+        groups.find_map(|group| self.routes[group].pick())
     }
 
     pub(super) fn aimed(&self, nth: usize) -> ConnectionId {

@@ -25,7 +25,8 @@ impl Single {
         first: ConnectionId,
         count: u32,
         turn: ConnectionTurn,
-        (seed, client): (u64, u32),
+        seed: u64,
+        client: u32,
     ) -> Self {
         let draws = (seed, Stream::CONNECTION.of_lane(u64::from(client)));
         let pool = Pool::new(first, count, 1, Refill::Each);

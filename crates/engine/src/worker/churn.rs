@@ -54,6 +54,7 @@ enum Openings {
 }
 
 /// One slot and its present connection.
+#[derive(Clone, Copy)]
 struct Slot {
     alive: bool,
     intended: Instant,
@@ -94,7 +95,7 @@ impl Churn {
             }
             None => Openings::Closed { next: u64::from(worker), stride: u64::from(plan.workers) },
         };
-        let slot = |_| Slot {
+        let slot = Slot {
             alive: false,
             intended: Instant::ZERO,
             started: Instant::ZERO,
@@ -112,7 +113,7 @@ impl Churn {
             calls: *calls,
             linger: *linger,
             free: (0..slots).map(ConnectionId::at).collect(),
-            slots: (0..slots).map(slot).collect(),
+            slots: (0..slots).map(|_| slot).collect(),
             armed: Instant::NEVER,
             deadline_armed: Instant::NEVER,
             waiting: false,
@@ -222,7 +223,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 _ if may_drop && self.gives_up_opening(at, now) => {
                     self.end_unopened(at, ChurnFate::Dropped, 1);
                 }
-                Some(slot_id) => self.start_connection(slot_id, (number, at), now),
+                Some(slot_id) => self.start_connection(slot_id, number, at, now),
                 None => return self.await_slot(at),
             }
         }
@@ -289,12 +290,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.recorder.churn_ended(end, Instant::ZERO);
     }
 
-    fn start_connection(
-        &mut self,
-        slot_id: ConnectionId,
-        (number, at): (u64, Instant),
-        now: Instant,
-    ) {
+    fn start_connection(&mut self, slot_id: ConnectionId, number: u64, at: Instant, now: Instant) {
         let Some(churn) = &mut self.churn else { return };
         churn.advance(1);
         let free = churn.free.pop_front();
@@ -417,8 +413,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             // A stale entry would hold back the next connection's calls.
             self.agenda.forget(number);
         }
-        let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-        let (connection, mut sink) = sink_of(&mut self.connections, offices, slot_id);
+        let parts = (&mut self.clients, &mut self.recorder, &mut self.verifier);
+        let (connection, mut sink) = sink_of(&mut self.connections, parts, slot_id);
         connection.handle_closed(fate, &mut sink);
         if let Some(verifier) = &mut self.verifier {
             verifier.forget(slot_id);

@@ -3,7 +3,6 @@
 //! the last copy.
 
 use super::Worker;
-use crate::connection::InFlight;
 use memtide_base::{ClientId, Instant};
 use memtide_metrics::Fate;
 use memtide_workload::{Next, Op, OpKind, Outcome, Source};
@@ -16,12 +15,14 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     pub(super) fn issue_aimed(
         &mut self,
         client: ClientId,
-        (op, copies): (&Op, usize),
-        (at, ready): (Instant, Instant),
+        op: &Op,
+        copies: usize,
+        at: Instant,
+        ready: Instant,
         now: Instant,
     ) {
         if copies == 0 {
-            let entry = InFlight { sent: Instant::NEVER, ..self.intend(op, at, ready) };
+            let entry = self.intend(op, at, ready).never_sent();
             self.recorder.settle_unsent(&entry, Fate::Lost);
             return self.clients[client].source.settle(op, Outcome::Lost);
         }

@@ -120,7 +120,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Times out an operation of `client` that was due at `at`, too long ago to be sent, and with
     /// it a part of a long backlog that is as old: a worker that is far behind its schedule catches
     /// up with it.
-    pub(super) fn expire(&mut self, client: ClientId, (index, at): (u64, Instant), now: Instant) {
+    pub(super) fn expire(&mut self, client: ClientId, index: u64, at: Instant, now: Instant) {
         let fate = Fate::TimedOut;
         let Some(entry) = self.forgo(client, index, at, fate) else { return };
         self.recorder.settle_unsent(&entry, fate);
@@ -128,7 +128,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let rows = self.recorder.rows_between(at, until);
         let mut strides = Strides::new(rows, f64::from(self.course.offer.keys_max));
         let stretch = until.min(self.recorder.row_end(at));
-        self.end_alike(client, &entry, (fate, stretch, until), &mut strides);
+        self.end_alike(client, &entry, fate, stretch, until, &mut strides);
     }
 
     /// Ends, as `entry` ended, a part of the operations of `client` that are due before `stretch`.
@@ -136,7 +136,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         &mut self,
         client: ClientId,
         entry: &InFlight,
-        (fate, stretch, until): (Fate, Instant, Instant),
+        fate: Fate,
+        stretch: Instant,
+        until: Instant,
         strides: &mut Strides,
     ) {
         let at_client = &mut self.clients[client];
@@ -144,7 +146,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let most = at_client.schedule().map_or(0, |it| strides.next(it, start, stretch));
         if most > 0 {
             let (count, next) = at_client.skip(&self.course.offer, entry.keys, most);
-            self.recorder.repeat_unsent(entry, fate, count, (next.min(stretch), until));
+            self.recorder.repeat_unsent(entry, fate, count, next.min(stretch), until);
         }
     }
 
@@ -166,7 +168,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 Fate::Dropped => self.recorder.settle_cut_off(&entry, until),
                 _ => self.recorder.settle_unsent(&entry, fate),
             }
-            self.end_alike(client, &entry, (fate, stretch, until), strides);
+            self.end_alike(client, &entry, fate, stretch, until, strides);
             self.export();
         }
     }

@@ -25,8 +25,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             let number = completion.connection;
             match completion.event {
                 Event::Received(bytes) => {
-                    let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-                    let (connection, mut sink) = sink_of(&mut self.connections, offices, number);
+                    let parts = (&mut self.clients, &mut self.recorder, &mut self.verifier);
+                    let (connection, mut sink) = sink_of(&mut self.connections, parts, number);
                     let before = connection.in_flight();
                     let follow_ups = &mut self.outbox.follow_ups;
                     let heard = connection.handle_bytes(at, bytes, follow_ups, &mut sink);
@@ -216,8 +216,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let at_connection = &self.connections[connection];
         let freed = (in_flight_before - at_connection.in_flight()) as u32;
         self.clients[at_connection.place.client].route.free(connection, freed);
-        let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-        let (_, mut sink) = sink_of(&mut self.connections, offices, connection);
+        let parts = (&mut self.clients, &mut self.recorder, &mut self.verifier);
+        let (_, mut sink) = sink_of(&mut self.connections, parts, connection);
         for follow_up in self.outbox.follow_ups.drain(..) {
             if follow_up.entry.kind.does(Action::Peek) {
                 continue; // It has ended.
@@ -355,8 +355,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let route = &mut self.clients[client].route;
         route.gone(connection);
         route.free(connection, carried);
-        let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-        let (at_connection, mut sink) = sink_of(&mut self.connections, offices, connection);
+        let parts = (&mut self.clients, &mut self.recorder, &mut self.verifier);
+        let (at_connection, mut sink) = sink_of(&mut self.connections, parts, connection);
         at_connection.handle_closed(Fate::Lost, &mut sink);
         at_connection.failures += 1;
         // A UDP socket opens even if no server listens.
@@ -434,8 +434,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
         for number in self.connections.ids() {
             self.take_leave(number);
-            let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-            let (connection, mut sink) = sink_of(&mut self.connections, offices, number);
+            let parts = (&mut self.clients, &mut self.recorder, &mut self.verifier);
+            let (connection, mut sink) = sink_of(&mut self.connections, parts, number);
             connection.handle_closed(Fate::Abandoned, &mut sink);
             self.close(number);
             self.export();
@@ -483,8 +483,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 self.arm_deadline(connection, since + self.facts.timeout)
             }
             State::Open => {
-                let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-                let (at_connection, mut sink) = sink_of(&mut self.connections, offices, connection);
+                let parts = (&mut self.clients, &mut self.recorder, &mut self.verifier);
+                let (at_connection, mut sink) = sink_of(&mut self.connections, parts, connection);
                 let before = at_connection.in_flight();
                 let next = at_connection.handle_timeout(now, self.facts.timeout, &mut sink);
                 let freed = (before - at_connection.in_flight()) as u32;

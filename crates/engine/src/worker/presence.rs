@@ -45,10 +45,11 @@ struct Served {
 impl Presence {
     /// The presence for a worker of `plan` with these connections.
     pub(super) fn new(plan: &Plan, places: &Table<ConnectionId, Place>) -> Self {
-        let seen = |place: &Place| Seen { lost_since: Instant::NEVER, aside: place.is_aside };
+        let seen =
+            places.iter().map(|place| Seen { lost_since: Instant::NEVER, aside: place.is_aside });
         let unserved = Served { connections: 0, gone_since: Instant::NEVER };
         Self {
-            connections: places.iter().map(seen).collect(),
+            connections: seen.collect(),
             servers: plan.servers.iter().map(|_| unserved).collect(),
             begun: 0,
             open: 0,

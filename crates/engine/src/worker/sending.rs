@@ -7,7 +7,7 @@ use super::sink::sink_of;
 use super::{BATCH_MAX, Worker};
 use crate::client::gives_up;
 use crate::connection::{Ending, InFlight, InFlightStage, Issued};
-use crate::recorder::Asked;
+use crate::recorder::{Asked, OperationPlace};
 use memtide_base::{ClientId, ConnectionId, Instant, Link, Span};
 use memtide_metrics::Fate;
 use memtide_workload::{Next, Op, OpKind, Outcome, Source};
@@ -99,14 +99,14 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             {
                 let run = at_client.route.run(connection, left);
                 if run > 1 {
-                    left -= self.issue_run(client, connection, at, (now, run));
+                    left -= self.issue_run(client, connection, at, now, run);
                     continue;
                 }
             }
             left -= 1;
             match connection {
-                _ if expired => self.expire(client, (index, at), now),
-                Some(connection) => self.issue(client, connection, (index, at), now),
+                _ if expired => self.expire(client, index, at, now),
+                Some(connection) => self.issue(client, connection, index, at, now),
                 None if self.gives_up(client, at, now) => {
                     self.settle_unsent(client, index, at, Fate::Dropped);
                 }
@@ -132,10 +132,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         &mut self,
         client: ClientId,
         connection: ConnectionId,
-        due: (u64, Instant),
+        index: u64,
+        at: Instant,
         now: Instant,
     ) {
-        let (index, at) = due;
         let at_client = &mut self.clients[client];
         let Next::Op(mut op) = at_client.source.next(index, now) else {
             at_client.done = true;
@@ -145,7 +145,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         debug_assert!(at <= now, "an operation is made before it is due");
         let ready = at.max(at_client.ready_at);
         if let Some(copies) = at_client.route.aim(&op) {
-            return self.issue_aimed(client, (&op, copies), (at, ready), now);
+            return self.issue_aimed(client, &op, copies, at, ready, now);
         }
         let entry = self.intend(&op, at, ready);
         self.request(client, connection, entry, now);
@@ -159,7 +159,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         client: ClientId,
         connection: ConnectionId,
         at: Instant,
-        (now, run): (Instant, usize),
+        now: Instant,
+        run: usize,
     ) -> usize {
         self.gather_for(connection);
         let segment = self.recorder.segment_due(at);
@@ -182,9 +183,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             };
             at_client.advance(&self.course.offer, op.keys);
             let stage = InFlightStage::begun(self.dialect.is_cas_alone(op.kind));
-            let entry = InFlight { stage, ..InFlight::of(&op, (at, ready, own), segment) };
-            let said = (&at_client.source, None);
-            at_connection.carry_out(entry, &self.dialect, said, &mut self.outbox.out);
+            let entry = InFlight { stage, ..InFlight::of(&op, at, ready, own, segment) };
+            let (source, out) = (&at_client.source, &mut self.outbox.out);
+            at_connection.carry_out(entry, &self.dialect, source, None, out);
             asked.add(counted_as(&entry), op.keys);
             made += 1;
         }
@@ -218,7 +219,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.recorder.waited(segment, wait, 1);
         }
         let stage = InFlightStage::begun(self.dialect.is_cas_alone(op.kind));
-        InFlight { stage, ..InFlight::of(op, (at, ready, own), segment) }
+        InFlight { stage, ..InFlight::of(op, at, ready, own, segment) }
     }
 
     /// Appends the request of `entry` to those gathered for `connection`.
@@ -243,12 +244,12 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let verifier = self.verifier.as_mut();
         let version =
             verifier.and_then(|v| v.announce(Link { connection, server }, &op, &client.source));
-        let said = (&client.source, version);
-        let issued = at_connection.issue(entry, &self.dialect, said, &mut self.outbox.out);
+        let (source, out) = (&client.source, &mut self.outbox.out);
+        let issued = at_connection.issue(entry, &self.dialect, source, version, out);
         let Ok(Issued { bytes, awaits_reply }) = issued else {
             return self.refuse(connection, &entry, now);
         };
-        self.recorder.requested(entry.segment, server, (counted_as(&entry), op.keys), bytes);
+        self.recorder.requested(entry.segment, server, counted_as(&entry), op.keys, bytes);
         self.recorder.in_flight += 1;
         client.route.take(connection);
         if !awaits_reply {
@@ -284,8 +285,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         if let Some(verifier) = &mut self.verifier {
             verifier.replied(Link { connection, server }, entry, Outcome::Failed, now);
         }
-        let entry = InFlight { sent: Instant::NEVER, ..*entry };
-        self.recorder.settle(&entry, Ending::too_long(), Some((server, number)));
+        let entry = entry.never_sent();
+        let place = OperationPlace { server, connection: number };
+        self.recorder.settle(&entry, Ending::too_long(), Some(place));
         self.clients[client].source.settle(&entry.op(), Outcome::Failed);
     }
 
@@ -301,8 +303,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// a receive or a wake-up has just read one.
     pub(super) fn transmit(&mut self) {
         let number = self.outbox.connection;
-        let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-        let (connection, mut sink) = sink_of(&mut self.connections, offices, number);
+        let parts = (&mut self.clients, &mut self.recorder, &mut self.verifier);
+        let (connection, mut sink) = sink_of(&mut self.connections, parts, number);
         if connection.poll_transmit(&mut self.outbox.out.bytes) {
             // Decrypting and encrypting took time since the reply.
             self.outbox.fresh = None;
@@ -347,8 +349,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let keys = client.advance(&self.course.offer, keys);
         Some(InFlight {
             intended: at,
-            sent: Instant::NEVER,
-            own: Span::ZERO,
+            ready_or_sent: Instant::NEVER,
+            own_max: Span::ZERO,
             index,
             key: 0,
             segment: self.recorder.intended(at),

@@ -6,7 +6,7 @@ use super::verifier::Verifier;
 use crate::client::Client;
 use crate::connection::{Connection, ConnectionEvents, Ending, InFlight};
 use crate::dialect::Marks;
-use crate::recorder::Recorder;
+use crate::recorder::{OperationPlace, Recorder};
 use memtide_base::{ClientId, ConnectionId, Instant, Link, Span, Table};
 use memtide_metrics::DatagramClass;
 use memtide_workload::{Outcome, Source};
@@ -43,6 +43,11 @@ pub(super) fn sink_of<'a, S: Source>(
 }
 
 impl<S: Source> OperationSink<'_, S> {
+    #[inline(always)]
+    fn place(&self) -> OperationPlace {
+        OperationPlace { server: self.link.server, connection: self.number }
+    }
+
     /// A separate function, so that the loop over replies stays small in runs without verification.
     #[inline(never)]
     fn verify_head(&mut self, entry: &InFlight, key: &[u8], bytes: usize) {
@@ -50,7 +55,7 @@ impl<S: Source> OperationSink<'_, S> {
         if verifier.is_resized(key, bytes) {
             self.recorder.resized(entry);
         }
-        if let Some(expired) = verifier.value(self.link, entry, (key, bytes), self.source) {
+        if let Some(expired) = verifier.value(self.link, entry, key, bytes, self.source) {
             self.recorder.mistimed(entry, expired);
         }
     }
@@ -60,7 +65,7 @@ impl<S: Source> OperationSink<'_, S> {
     fn verify_replied(&mut self, entry: &InFlight, outcome: Outcome, now: Instant) {
         let Some(verifier) = &mut self.verifier else { return };
         if outcome == Outcome::Miss {
-            verifier.missed(self.link, (entry, now), self.source, self.recorder);
+            verifier.missed(self.link, entry, now, self.source, self.recorder);
         }
         verifier.replied(self.link, entry, outcome, now);
     }
@@ -79,13 +84,13 @@ impl<S: Source> ConnectionEvents for OperationSink<'_, S> {
 
     #[inline(always)]
     fn answered(&mut self, entry: &InFlight, ending: &Ending, value_bytes: u64) {
-        self.recorder.answered(entry, ending, value_bytes, (self.link.server, self.number));
+        self.recorder.answered(entry, ending, value_bytes, self.place());
         self.source.settle(&entry.op(), ending.outcome);
     }
 
     #[inline(always)]
     fn all_answered(&mut self) {
-        self.recorder.all_answered((self.link.server, self.number));
+        self.recorder.all_answered(self.place());
     }
 
     fn refused(&mut self, refusal: Refusal) {
@@ -95,7 +100,7 @@ impl<S: Source> ConnectionEvents for OperationSink<'_, S> {
     fn settle(&mut self, entry: &InFlight, ending: Ending) {
         debug_assert!(self.recorder.in_flight > 0, "an operation ends that was not in flight");
         self.recorder.in_flight -= 1;
-        self.recorder.settle(entry, ending, Some((self.link.server, self.number)));
+        self.recorder.settle(entry, ending, Some(self.place()));
         self.source.settle(&entry.op(), ending.outcome);
     }
 
@@ -125,14 +130,14 @@ impl<S: Source> ConnectionEvents for OperationSink<'_, S> {
 
     #[inline]
     fn values(&mut self, entry: &InFlight, bytes: u64) {
-        let values = (u64::from(entry.hits), bytes);
-        self.recorder.values_read(entry.segment, values, self.link.server);
+        let values = u64::from(entry.hits);
+        self.recorder.values_read(entry.segment, values, bytes, self.link.server);
     }
 
     #[inline]
     fn data(&mut self, entry: &InFlight, bytes: &[u8], ends: bool) {
         let Some(verifier) = &mut self.verifier else { return };
-        if let Some(verified) = verifier.data(self.link, entry, (bytes, ends)) {
+        if let Some(verified) = verifier.data(self.link, entry, bytes, ends) {
             self.recorder.verified(entry, self.link.server, verified);
         }
     }

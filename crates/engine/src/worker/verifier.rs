@@ -74,12 +74,12 @@ impl Verifier {
     pub(super) fn new(plan: &Plan, connections: usize) -> Option<Self> {
         let verify = plan.verify.clone()?;
         let keys = plan.depth as usize * usize::from(plan.source.multiget);
-        let watch = |_| Watch {
+        let watches = (0..connections).map(|_| Watch {
             oldest: VecDeque::with_capacity(keys.min(WATCHED_MAX)),
             next: 0,
             skipped: Vec::with_capacity(usize::from(plan.source.multiget)),
             value: Passing::Unwatched,
-        };
+        });
         Some(Self {
             verify,
             keys: plan.keys.clone(),
@@ -87,7 +87,7 @@ impl Verifier {
             numeric_from: plan.numeric_from,
             seed: plan.seed,
             matching: plan.requests.matching,
-            watches: (0..connections).map(watch).collect(),
+            watches: watches.collect(),
             key: Vec::with_capacity(2 * KEY_BYTES_MAX),
         })
     }
@@ -137,7 +137,8 @@ impl Verifier {
         &mut self,
         Link { connection, server }: Link,
         entry: &InFlight,
-        (key, bytes): (&[u8], usize),
+        key: &[u8],
+        bytes: usize,
         source: &S,
     ) -> Option<Mismatch> {
         let is_checked = self.is_checked(entry.index);
@@ -166,7 +167,7 @@ impl Verifier {
             }
         };
         let (lifetimes, (id, _)) = (self.verify.lifetimes.as_ref()?, asked?);
-        let expired = lifetimes.must_be_gone(id, entry.sent);
+        let expired = lifetimes.must_be_gone(id, entry.sent());
         expired.then(|| found(entry, id, server, VerifyClass::Expired))
     }
 
@@ -185,7 +186,8 @@ impl Verifier {
     pub(super) fn missed<S: Source>(
         &self,
         Link { connection, server }: Link,
-        (entry, now): (&InFlight, Instant),
+        entry: &InFlight,
+        now: Instant,
         source: &S,
         recorder: &mut Recorder,
     ) {
@@ -214,7 +216,8 @@ impl Verifier {
         &mut self,
         Link { connection, server }: Link,
         entry: &InFlight,
-        (bytes, ends): (&[u8], bool),
+        bytes: &[u8],
+        ends: bool,
     ) -> Option<Verified> {
         let value = &mut self.watches[connection].value;
         if let Passing::Watched(check, _) = value {
@@ -261,7 +264,7 @@ impl Verifier {
         if let Some(oracle) = self.oracle_of_write(server, entry.kind, entry.key) {
             oracle.answer(entry.key, done);
             if let (Some(lifetimes), Outcome::Stored) = (&self.verify.lifetimes, outcome) {
-                lifetimes.stored(entry.key, entry.sent, now);
+                lifetimes.stored(entry.key, entry.sent(), now);
             }
         }
     }

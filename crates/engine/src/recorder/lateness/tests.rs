@@ -50,10 +50,10 @@ fn unread(until: u64, kept: Option<u64>) -> Span {
     let thread = Thread(Cell::new(Some(Span::from_us(7))));
     let mut looks = Looks::new();
     looks.wait_begins(&thread);
-    looks.wait_ends(&thread, (us(50), us(100)), us(100));
+    looks.wait_ends(&thread, us(50), us(100), us(100));
     looks.wait_begins(&thread);
     thread.0.set(kept.map(|us| Span::from_us(7 + us)));
-    looks.wait_ends(&thread, (us(110), us(until)), us(210));
+    looks.wait_ends(&thread, us(110), us(until), us(210));
     looks.weigh(us(211), Span::ZERO).expect("the first wake-ups are all drawn").unread
 }
 
@@ -72,7 +72,7 @@ fn a_late_wake_up_that_nothing_explains_counts_as_a_whole() {
     let thread = Thread(Cell::new(Some(Span::ZERO)));
     let mut looks = Looks::new();
     looks.wait_begins(&thread);
-    looks.wait_ends(&thread, (us(0), us(100)), us(3_000));
+    looks.wait_ends(&thread, us(0), us(100), us(3_000));
     let weighed = looks.weigh(us(3_000), Span::ZERO).expect("it is drawn");
     assert_eq!(weighed.unread, Span::from_us(3_000));
 }
@@ -84,7 +84,7 @@ fn with_many_wake_ups_each_that_is_drawn_stands_for_several() {
     // 100 000 per second, for 2 s.
     let wake = |looks: &mut Looks, at: u64| {
         looks.wait_begins(&thread);
-        looks.wait_ends(&thread, (us(at), us(at)), us(at));
+        looks.wait_ends(&thread, us(at), us(at), us(at));
         looks.weigh(us(at), Span::ZERO).map_or(0, |weighed| weighed.stands_for)
     };
     for nth in 0..200_000 {
@@ -106,7 +106,7 @@ fn seldom_drawn() -> (Looks, Thread) {
     let mut looks = Looks::new();
     for nth in 1..=200_000 {
         looks.wait_begins(&thread);
-        looks.wait_ends(&thread, (us(nth * 10), us(nth * 10)), us(nth * 10));
+        looks.wait_ends(&thread, us(nth * 10), us(nth * 10), us(nth * 10));
     }
     assert!(looks.halvings >= 5, "{looks:?}");
     (looks, thread)
@@ -122,7 +122,7 @@ fn what_memtide_may_have_delayed_for_long_counts_once_in_each_wake_up() {
         for _ in 0..more {
             looks.wait_begins(&thread);
             at += 10;
-            looks.wait_ends(&thread, (us(at - 9), us(at)), us(at));
+            looks.wait_ends(&thread, us(at - 9), us(at), us(at));
         }
         // It was sent late: it may have been delayed by that, and for the whole of the last gap.
         let own = looks.weigh(us(at + 1), late).expect("it is recorded");
@@ -136,7 +136,7 @@ fn what_memtide_may_have_delayed_for_long_counts_once_in_each_wake_up() {
         // The worker could not run for 5 ms, 4 ms of which its thread was ready to run.
         looks.wait_begins(&thread);
         thread.0.set(Some(Span::from_ms(4)));
-        looks.wait_ends(&thread, (us(at + 1), us(at + 900)), us(at + 5_001));
+        looks.wait_ends(&thread, us(at + 1), us(at + 900), us(at + 5_001));
         let unread = looks.weigh(us(at + 5_002), Span::ZERO).expect("it is recorded");
         // It woke 4.1 ms later than the timer should have.
         let own = Span::from_us(1 + 4_101 + 1);
@@ -151,7 +151,7 @@ fn a_wake_up_counts_as_when_it_was_drawn() {
     let mut looks = Looks::new();
     for nth in 1..=u64::from(DRAWS) {
         looks.wait_begins(&thread);
-        looks.wait_ends(&thread, (us(nth), us(nth)), us(nth));
+        looks.wait_ends(&thread, us(nth), us(nth), us(nth));
         let weighed = looks.weigh(us(nth), Span::ZERO);
         assert_eq!(weighed.map(|it| it.stands_for), Some(1), "wake-up {nth} of all");
     }

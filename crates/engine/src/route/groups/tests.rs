@@ -10,7 +10,7 @@ const fn id(number: u32) -> ConnectionId {
 
 /// Three servers with two connections each from number 10 on, all open.
 fn servers(writers: usize, copies: Replicate) -> Route {
-    let route = |nth: u32| Single::new(id(10 + 2 * nth), 2, ConnectionTurn::RoundRobin, (1, 0));
+    let route = |nth: u32| Single::new(id(10 + 2 * nth), 2, ConnectionTurn::RoundRobin, 1, 0);
     let mix = "get=9,set=1".parse().expect("a mix");
     let roles = Roles::Servers { writers, copies };
     let groups = Groups::new((0..3).map(route).collect(), roles, &mix, 0);
@@ -88,8 +88,8 @@ fn one_copy_goes_to_each_writer_in_turn_and_reads_to_all() {
 
 #[test]
 fn gets_go_by_datagrams_and_all_else_in_a_stream() {
-    let stream = Single::new(id(0), 3, ConnectionTurn::RoundRobin, (1, 0));
-    let datagrams = Single::new(id(3), 1, ConnectionTurn::RoundRobin, (1, 0));
+    let stream = Single::new(id(0), 3, ConnectionTurn::RoundRobin, 1, 0);
+    let datagrams = Single::new(id(3), 1, ConnectionTurn::RoundRobin, 1, 0);
     let mix = "get=9,set=1".parse().expect("a mix");
     let groups = Groups::new(vec![stream, datagrams], Roles::Split, &mix, 7);
     let mut route = Route::ByKind(Box::new(groups));

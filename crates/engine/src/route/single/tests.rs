@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_single_operation_takes_each_connection_in_turn_or_any() {
     for (turn, even) in [(ConnectionTurn::RoundRobin, true), (ConnectionTurn::Random, false)] {
-        let mut single = Single::new(ConnectionId(20), 8, turn, (3, 5));
+        let mut single = Single::new(ConnectionId(20), 8, turn, 3, 5);
         (20..28).for_each(|number| single.set_available(ConnectionId(number), true));
         single.set_available(ConnectionId(22), false);
         let mut times = [0u32; 8];
