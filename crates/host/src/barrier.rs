@@ -214,7 +214,7 @@ impl BarrierThread {
         let (finder, found) = sync_channel(1);
         let abandoned = Arc::new(AtomicBool::new(false));
         let shared = Arc::clone(&abandoned);
-        let wait = move || {
+        let spawned = thread::Builder::new().name("barrier".to_owned()).spawn(move || {
             let place = match open() {
                 Ok(place) => place,
                 // The caller may have given up already; then the error is dropped.
@@ -230,8 +230,7 @@ impl BarrierThread {
                 }
                 Err(_) => place.leave(),
             }
-        };
-        let spawned = thread::Builder::new().name("barrier".to_owned()).spawn(wait);
+        });
         spawned.map_err(|error| BarrierError::Launcher { why: error.to_string() })?;
         match is_open.recv_timeout(Duration::from_nanos(timeout.ns())) {
             Ok(Ok(())) => {}

@@ -21,15 +21,13 @@ pub struct Available {
 
 /// The memory that this process can still take; `None` if the kernel does not say.
 pub fn available() -> Option<Available> {
-    let of = |by| move |bytes| Available { bytes, by };
-    [
-        kib("/proc/meminfo", "MemAvailable").map(of("free on this machine")),
-        of_groups(Path::new("/")).map(of("left by the control group's limit")),
-        of_addresses().map(of("left by the limit of addresses, ulimit -v")),
-    ]
-    .into_iter()
-    .flatten()
-    .min_by_key(|available| available.bytes)
+    let limits = [
+        (kib("/proc/meminfo", "MemAvailable"), "free on this machine"),
+        (of_groups(Path::new("/")), "left by the control group's limit"),
+        (of_addresses(), "left by the limit of addresses, ulimit -v"),
+    ];
+    let known = limits.into_iter().filter_map(|(bytes, by)| Some(Available { bytes: bytes?, by }));
+    known.min_by_key(|available| available.bytes)
 }
 
 fn of_addresses() -> Option<u64> {
@@ -85,8 +83,8 @@ fn of_group(mount: &Path, path: &str, names: &Names) -> Option<u64> {
 
 fn left(folder: &Path, names: &Names) -> Option<u64> {
     let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
-    let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
-    let (limit, used) = (number(names.limit)?, number(names.used)?);
+    let limit: u64 = read(names.limit)?.trim().parse().ok()?;
+    let used: u64 = read(names.used)?.trim().parse().ok()?;
     let stat = read("memory.stat").unwrap_or_default();
     let cached = stat.lines().find_map(|line| line.strip_prefix(names.cached)?.parse().ok());
     Some(limit.saturating_sub(used.saturating_sub(cached.unwrap_or(0))))

@@ -259,13 +259,13 @@ pub fn on_each_signal(act: impl Fn() + Send + 'static) -> io::Result<()> {
             low_level::pipe::register(signal, signals.try_clone()?)?;
         }
     }
-    let wait = move || {
+    let started = thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let mut byte = [0];
         while arrived.read_exact(&mut byte).is_ok() {
             act();
         }
-    };
-    thread::Builder::new().name("signals".to_owned()).spawn(wait).map(drop)
+    });
+    started.map(drop)
 }
 
 /// True in the first process of a container, or of the machine.

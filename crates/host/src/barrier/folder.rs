@@ -130,15 +130,14 @@ impl Folder {
     /// The processes that those in `gone` waited for in vain, ascending. A process in `gone` that
     /// names no other is missing itself.
     fn missing_by(&self, gone: &[u32]) -> Vec<u32> {
-        let of = |rank: &u32| {
+        let all = gone.iter().flat_map(|rank| {
             let said = fs::read_to_string(self.path.join(format!("{GONE}{rank}")));
             match said.ok().map(|said| parse(&said)) {
                 Some(Err(BarrierError::Missing { ranks })) => ranks,
                 _ => vec![*rank],
             }
-        };
-        let all: BTreeSet<u32> = gone.iter().flat_map(of).collect();
-        all.into_iter().collect()
+        });
+        all.collect::<BTreeSet<u32>>().into_iter().collect()
     }
 
     /// The processes that have not come, and those that came and have left.
@@ -147,12 +146,12 @@ impl Folder {
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let (mut ready, mut gone) = (BTreeSet::new(), BTreeSet::new());
         for name in names {
-            let number = |prefix| name.strip_prefix(prefix)?.parse::<u32>().ok();
-            ready.extend(number(READY));
-            gone.extend(number(GONE));
+            for (prefix, ranks) in [(READY, &mut ready), (GONE, &mut gone)] {
+                ranks.extend(name.strip_prefix(prefix).and_then(|rank| rank.parse::<u32>().ok()));
+            }
         }
-        let absent = |rank: &u32| !ready.contains(rank) && !gone.contains(rank);
-        Ok(((0..self.size).filter(absent).collect(), gone.into_iter().collect()))
+        let absent = (0..self.size).filter(|rank| !ready.contains(rank) && !gone.contains(rank));
+        Ok((absent.collect(), gone.into_iter().collect()))
     }
 
     fn said(&self) -> Result<Option<String>, BarrierError> {

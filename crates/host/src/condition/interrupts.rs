@@ -35,15 +35,15 @@ impl Interrupts {
         let heading = lines.next().unwrap_or_default();
         let numbers = heading.split_whitespace().map(|word| word.trim_start_matches("CPU").parse());
         let cpus: Vec<usize> = numbers.map_while(Result::ok).collect();
-        let source = |line: &str| {
+        let by_source = lines.filter_map(|line| {
             let (number, rest) = line.split_once(':')?;
             let mut words = rest.split_whitespace();
             let counts: Vec<u64> =
                 words.by_ref().take(cpus.len()).map_while(|word| word.parse().ok()).collect();
             let name = words.next_back().unwrap_or(number).trim();
             (counts.len() == cpus.len()).then(|| (format!("{} {name}", number.trim()), counts))
-        };
-        let by_source = lines.filter_map(source).collect();
+        });
+        let by_source = by_source.collect();
         Self { cpus, by_source }
     }
 
@@ -52,12 +52,12 @@ impl Interrupts {
         let none = vec![0; self.cpus.len()];
         let mut each = Vec::new();
         for (at, &cpu) in self.cpus.iter().enumerate() {
-            let of = |(name, now): (&String, &Vec<u64>)| {
+            let sources = self.by_source.iter().map(|(name, now)| {
                 let earlier = before.by_source.get(name).unwrap_or(&none);
                 let more = now[at].saturating_sub(earlier.get(at).copied().unwrap_or(0));
                 (more, name.clone())
-            };
-            let sources: Vec<(u64, String)> = self.by_source.iter().map(of).collect();
+            });
+            let sources: Vec<(u64, String)> = sources.collect();
             let all: u64 = sources.iter().map(|(count, _)| count).sum();
             let Some((_, source)) = sources.into_iter().max() else { continue };
             each.push(CpuInterrupts { cpu, per_s: all as f64 / length.as_s_f64(), source });

@@ -45,11 +45,11 @@ pub struct CpuTrial {
 /// started or pinned has no trial.
 pub fn trials(cpus: &[usize], length: Span) -> Vec<CpuTrial> {
     let clock = Clock::start();
-    let start = |&cpu: &usize| {
+    let threads = cpus.iter().filter_map(|&cpu| {
         let name = format!("trial-{cpu}");
         thread::Builder::new().name(name).spawn(move || trial(clock, cpu, length)).ok()
-    };
-    let threads: Vec<_> = cpus.iter().filter_map(start).collect();
+    });
+    let threads: Vec<_> = threads.collect();
     threads.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
 }
 

@@ -35,17 +35,21 @@ impl NullDriver {
     /// A driver for `connections` connections. It answers each key of a get with a value of
     /// `value_bytes` bytes, under a key of its own.
     pub fn new(connections: u32, value_bytes: usize) -> Self {
-        let hit = |head: String| {
+        let heads = [
+            format!("VALUE k 0 {value_bytes}\r\n"),
+            format!("VA {value_bytes}\r\n"),
+            format!("VA {value_bytes} kk\r\n"),
+        ];
+        let [hit, meta_hit, meta_hit_with_key] = heads.map(|head| {
             let mut hit = head.into_bytes();
             hit.resize(hit.len() + value_bytes, b'v');
             hit.extend_from_slice(b"\r\n");
             hit
-        };
-        let meta_hits = ["", " kk"].map(|flags| hit(format!("VA {value_bytes}{flags}\r\n")));
+        });
         Self {
             now: Instant::ZERO,
-            hit: hit(format!("VALUE k 0 {value_bytes}\r\n")),
-            meta_hits,
+            hit,
+            meta_hits: [meta_hit, meta_hit_with_key],
             answers: (0..connections).map(|_| Vec::new()).collect(),
             answered: VecDeque::with_capacity(connections as usize),
             completing: 0,

@@ -106,12 +106,6 @@ pub(crate) fn send_slices<'a>(
 }
 
 fn set_options(socket: &Socket, plan: SocketOptions) -> Result<(), ConnectError> {
-    let refused = |option, remedy| {
-        move |error: io::Error| {
-            let code = error.raw_os_error().unwrap_or_default();
-            ConnectError::OptionRefused { option, remedy, code }
-        }
-    };
     if let Some(bytes) = plan.send_buffer_bytes {
         let set = socket.set_send_buffer_size(bytes as usize);
         set.map_err(refused("SO_SNDBUF", "ask for another size"))?;
@@ -123,18 +117,25 @@ fn set_options(socket: &Socket, plan: SocketOptions) -> Result<(), ConnectError>
     if let Some(time) = plan.busy_poll {
         let remedy = "it takes the capability CAP_NET_ADMIN, or no more than net.core.busy_read";
         let us = (time.ns() / 1_000) as libc::c_int;
-        let set = set_option(socket, (libc::SOL_SOCKET, libc::SO_BUSY_POLL), us);
+        let set = set_option(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, us);
         set.map_err(refused("SO_BUSY_POLL", remedy))?;
     }
     Ok(())
 }
 
+fn refused(option: &'static str, remedy: &'static str) -> impl Fn(io::Error) -> ConnectError {
+    move |error| {
+        let code = error.raw_os_error().unwrap_or_default();
+        ConnectError::OptionRefused { option, remedy, code }
+    }
+}
+
 fn choose_port_at_connect(socket: &Socket) -> io::Result<()> {
-    set_option(socket, (libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT), 1)
+    set_option(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)
 }
 
 /// Sets an option, given by level and name, to a number.
-fn set_option(socket: &Socket, (level, name): (i32, i32), to: libc::c_int) -> io::Result<()> {
+fn set_option(socket: &Socket, level: i32, name: i32, to: libc::c_int) -> io::Result<()> {
     // SAFETY: the pointer and the length describe `to`, which outlives the call.
     let code = unsafe {
         libc::setsockopt(

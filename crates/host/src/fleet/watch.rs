@@ -46,7 +46,8 @@ impl Watched {
     pub(crate) fn new(
         plan: &Plan,
         servers: &[ServerId],
-        (clock, guard): (Clock, &ConnectGuard),
+        clock: Clock,
+        guard: &ConnectGuard,
     ) -> Self {
         let (begin_ns, is_over) = (AtomicU64::new(UNKNOWN_NS), AtomicBool::new(false));
         let course = Arc::new(Course { begin_ns, is_over });

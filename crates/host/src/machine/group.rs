@@ -61,16 +61,17 @@ impl ControlGroups {
 /// The limit of one group, in processors.
 fn quota(group: &Path) -> Option<f64> {
     let read = |name: &str| fs::read_to_string(group.join(name)).ok();
-    let of = |quota: &str, period: &str| {
-        let read = |word: &str| word.trim().parse::<f64>().ok();
-        let (quota, period) = (read(quota)?, read(period)?);
-        // Without a limit the first version says -1, the second one "max".
-        (quota > 0.0 && period > 0.0).then(|| quota / period)
+    let (quota, period) = match read("cpu.max") {
+        Some(both) => {
+            let (quota, period) = both.trim().split_once(' ')?;
+            (quota.to_owned(), period.to_owned())
+        }
+        None => (read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?),
     };
-    match read("cpu.max") {
-        Some(both) => both.trim().split_once(' ').and_then(|(quota, period)| of(quota, period)),
-        None => of(&read("cpu.cfs_quota_us")?, &read("cpu.cfs_period_us")?),
-    }
+    let quota: f64 = quota.trim().parse().ok()?;
+    let period: f64 = period.trim().parse().ok()?;
+    // Without a limit the first version says -1, the second one "max".
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
 /// For how long one group has been stopped. The first version says it in nanoseconds.

@@ -19,8 +19,10 @@ pub(crate) struct Kept(OnceCell<Option<OwnedFd>>);
 impl Kept {
     /// The run-queue time so far; `None` if the kernel does not say.
     pub(crate) fn read(&self) -> Option<Span> {
-        let opened = || open(COUNTERS, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok();
-        let file = self.0.get_or_init(opened).as_ref()?;
+        let file = self
+            .0
+            .get_or_init(|| open(COUNTERS, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok());
+        let file = file.as_ref()?;
         let mut text = [0; TEXT_BYTES];
         let length = pread(file, &mut text, 0).ok()?;
         let waited = text[..length].split(|byte| *byte == b' ').nth(1)?;

@@ -36,15 +36,15 @@ impl LocalServer {
     pub fn at(address: SocketAddr) -> Option<Self> {
         let lists = ["/proc/net/tcp", "/proc/net/tcp6"];
         let mut lists = lists.iter().filter_map(|path| File::open(path).ok());
-        let in_list = |list| listener(BufReader::with_capacity(LINE_BYTES, list), address);
-        let socket = format!("socket:[{}]", lists.find_map(in_list)?);
-        let is_its = |process: &u32| {
+        let socket =
+            lists.find_map(|list| listener(BufReader::with_capacity(LINE_BYTES, list), address))?;
+        let socket = format!("socket:[{socket}]");
+        let process = numbers("/proc").take(PROGRAMS_MAX).find(|process| {
             let files = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
             let mut links = files.filter_map(|file| fs::read_link(file.path()).ok());
             links.any(|link| link == Path::new(&socket))
-        };
-        let process = numbers("/proc").take(PROGRAMS_MAX).find(is_its)?;
-        Some(Self { process, threads: Vec::new() })
+        });
+        Some(Self { process: process?, threads: Vec::new() })
     }
 
     /// The processors that its threads may use together, ascending; empty if the kernel does not
@@ -61,20 +61,20 @@ impl LocalServer {
     /// empty if the kernel does not say.
     pub fn waits(&self) -> BTreeMap<u32, Span> {
         let folder = format!("/proc/{}/task", self.process);
-        let is_own = |id: &u32| self.threads.is_empty() || self.threads.contains(id);
-        let own = numbers(&folder).filter(is_own);
-        let waited = |id: u32| {
+        let own =
+            numbers(&folder).filter(|id| self.threads.is_empty() || self.threads.contains(id));
+        let waits = own.filter_map(|id| {
             let text = fs::read_to_string(format!("{folder}/{id}/schedstat")).ok()?;
             let waited = text.split_whitespace().nth(1)?.parse().ok()?;
             Some((id, Span::from_ns(waited)))
-        };
-        own.filter_map(waited).collect()
+        });
+        waits.collect()
     }
 
     /// The longest wait of a thread since `before`.
     pub fn longest_since(&self, before: &BTreeMap<u32, Span>) -> Option<Span> {
-        let since = |(id, now): (u32, Span)| Some(now.saturating_sub(*before.get(&id)?));
-        self.waits().into_iter().filter_map(since).max()
+        let waits = self.waits().into_iter();
+        waits.filter_map(|(id, now)| Some(now.saturating_sub(*before.get(&id)?))).max()
     }
 }
 

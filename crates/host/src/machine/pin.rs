@@ -23,13 +23,13 @@ fn allowed(thread: Option<Pid>) -> Vec<usize> {
 
 /// The core of each of `cpus`, if the kernel names it: the first processor of that core.
 pub fn cores(cpus: &[usize]) -> BTreeMap<usize, usize> {
-    let core = |&cpu: &usize| {
+    let cores = cpus.iter().filter_map(|&cpu| {
         let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
         let list = fs::read_to_string(path).ok()?;
         let first = list.trim().split([',', '-']).next()?.parse().ok()?;
         Some((cpu, first))
-    };
-    cpus.iter().filter_map(core).collect()
+    });
+    cores.collect()
 }
 
 /// The number of online processors.

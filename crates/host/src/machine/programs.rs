@@ -42,12 +42,12 @@ impl Programs {
     /// `may_be` it by their id; none if all slept.
     pub fn busiest_since(&self, before: &Self, may_be: impl Fn(u32) -> bool) -> Option<Program> {
         let own = std::process::id();
-        let since = |program: &Program| {
-            let earlier = before.0.get(&program.id).filter(|it| it.began == program.began);
-            program.used.saturating_sub(earlier.map_or(Span::ZERO, |earlier| earlier.used))
-        };
         let others = self.0.values().filter(|program| program.id != own);
-        let each = others.map(|program| Program { used: since(program), ..program.clone() });
+        let each = others.map(|program| {
+            let earlier = before.0.get(&program.id).filter(|it| it.began == program.began);
+            let earlier = earlier.map_or(Span::ZERO, |earlier| earlier.used);
+            Program { used: program.used.saturating_sub(earlier), ..program.clone() }
+        });
         let mut busy: Vec<Program> = each.filter(|program| !program.used.is_zero()).collect();
         busy.sort_unstable_by_key(|program| Reverse(program.used));
         busy.into_iter().find(|program| may_be(program.id))
@@ -73,10 +73,11 @@ fn program(id: u32, text: &str) -> Option<Program> {
     let (begin, rest) = text.rsplit_once(')')?;
     let (_, name) = begin.split_once('(')?;
     // The rest begins with field 3; user time, system time and begin are fields 14, 15 and 22.
-    let ticks = |nth: usize| rest.split_whitespace().nth(nth)?.parse::<u64>().ok();
-    let (busy, began) = (ticks(11)?.checked_add(ticks(12)?)?, ticks(19)?);
+    let [user, system, began] =
+        [11, 12, 19].map(|nth| rest.split_whitespace().nth(nth)?.parse::<u64>().ok());
+    let busy = user?.checked_add(system?)?;
     let used = Span::from_s_f64(busy as f64 / clock_ticks_per_second() as f64);
-    Some(Program { id, name: name.to_owned(), used, began })
+    Some(Program { id, name: name.to_owned(), used, began: began? })
 }
 
 #[cfg(test)]

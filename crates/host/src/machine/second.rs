@@ -49,12 +49,12 @@ struct Reading {
 impl SecondReader {
     /// The machine since the last call; none at the first.
     pub fn read(&mut self) -> Option<MachineSecond> {
-        let text = |path| fs::read_to_string(path).unwrap_or_default();
-        let stat = text("/proc/stat");
+        let [stat, devices, protocols] = ["/proc/stat", "/proc/net/dev", "/proc/net/snmp"]
+            .map(|path| fs::read_to_string(path).unwrap_or_default());
         let now = Reading {
             ticks: Ticks::of(&stat),
-            network: network(&text("/proc/net/dev")),
-            retransmits: retransmits(&text("/proc/net/snmp")),
+            network: network(&devices),
+            retransmits: retransmits(&protocols),
         };
         let available = field("/proc/meminfo", "MemAvailable");
         let kib = available.and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
@@ -78,20 +78,24 @@ impl Reading {
             .map(rounded)
             .collect();
         let all = self.ticks.all;
-        let grown = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
-        let network = |at: usize| grown(at_of(self.network, at), at_of(before.network, at));
+        let [received_bytes, sent_bytes, dropped_packets] =
+            [0, 1, 2].map(|at| grown(at_of(self.network, at), at_of(before.network, at)));
         MachineSecond {
             cpu_busy: all.share_since(before.ticks.all).map(rounded),
             cpu_busy_max: each.iter().copied().reduce(f64::max),
             stolen: all.stolen_since(before.ticks.all).map(rounded),
-            received_bytes: network(0),
-            sent_bytes: network(1),
-            dropped_packets: network(2),
+            received_bytes,
+            sent_bytes,
+            dropped_packets,
             retransmits: grown(self.retransmits, before.retransmits),
             cpus: if each.len() > CPUS_MAX { Vec::new() } else { each },
             ..MachineSecond::default()
         }
     }
+}
+
+fn grown(now: Option<u64>, then: Option<u64>) -> Option<u64> {
+    Some(now?.saturating_sub(then?))
 }
 
 fn at_of(counters: Option<[u64; 3]>, at: usize) -> Option<u64> {

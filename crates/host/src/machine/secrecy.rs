@@ -11,18 +11,18 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior,
 /// # Errors
 /// A sentence that names the operation that the system refused.
 pub fn hide_process() -> Result<(), String> {
-    let refused = |action| {
-        move |errno: Errno| {
-            format!(
-                "core dumps, which would hold a secret, cannot be turned off ({action} failed \
-                 with system error {}); run memtide without the sandbox that forbids it",
-                errno.raw_os_error()
-            )
-        }
-    };
     let none = Rlimit { current: Some(0), maximum: Some(0) };
-    setrlimit(Resource::Core, none).map_err(refused("setrlimit"))?;
-    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(refused("prctl"))
+    setrlimit(Resource::Core, none).map_err(|errno| refused("setrlimit", errno))?;
+    let set = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    set.map_err(|errno| refused("prctl", errno))
+}
+
+fn refused(action: &str, errno: Errno) -> String {
+    format!(
+        "core dumps, which would hold a secret, cannot be turned off ({action} failed with system \
+         error {}); run memtide without the sandbox that forbids it",
+        errno.raw_os_error()
+    )
 }
 
 #[cfg(test)]
