@@ -11,6 +11,7 @@ mod silence;
 use crate::connection::{Ending, InFlight, InFlightStage};
 use crate::dialect::Marks;
 use crate::pacer::Wait;
+pub(crate) use alike::OperationPlace;
 use alike::{Answers, Sends};
 pub(crate) use asked::Asked;
 pub(crate) use churn::{ChurnEnd, Opening};
@@ -695,13 +696,6 @@ impl Recorder {
     fn since_start(&self, at: Instant) -> Span {
         at.since(self.measured.start)
     }
-}
-
-/// The place of an operation: its server, and the number of its connection in the run.
-#[derive(Clone, Copy)]
-pub(crate) struct OperationPlace {
-    pub(crate) server: ServerId,
-    pub(crate) connection: u32,
 }
 
 /// The measured window of a run.

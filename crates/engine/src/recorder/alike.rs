@@ -3,7 +3,7 @@
 //! sorts at a time: in most loads gets and sets alternate. Nothing is kept from one batch to the
 //! next, so that no figure is ever behind.
 
-use super::{OperationPlace, Recorder};
+use super::Recorder;
 use crate::connection::{Ending, InFlight, InFlightStage};
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::{Fate, ReplyClass};
@@ -135,6 +135,13 @@ impl Sends {
         }
         is_like
     }
+}
+
+/// The place of an operation: its server, and the number of its connection in the run.
+#[derive(Clone, Copy)]
+pub(crate) struct OperationPlace {
+    pub(crate) server: ServerId,
+    pub(crate) connection: u32,
 }
 
 impl Recorder {
