@@ -1,6 +1,6 @@
-//! The whole of stdout in the order in which it is printed, and messages on stderr: lost and restored
-//! servers and, if requested, each failed verification. The options decide which parts appear;
-//! nothing follows the last line.
+//! The whole of stdout in the order in which it is printed, and messages on stderr: lost and
+//! restored servers and, if requested, each failed verification. The options decide which parts
+//! appear; nothing follows the last line.
 
 use super::blocks;
 use super::figures::{Kinds, Period, per_second, per_second_mib};
