@@ -1,7 +1,9 @@
-//! A page on which a run is watched, and finished pages: a small HTTP server on a thread of its own.
+//! A page on which a run is watched, and finished pages: a small HTTP server on a thread of its
+//! own.
 //!
-//! The page of a run draws only while a browser watches, keeps the newest state and no queue: a viewer that reads
-//! slowly skips seconds. It answers only who knows its path, and no page of another origin.
+//! The page of a run is drawn only while a browser watches, with the newest state and no queue: a
+//! viewer that reads slowly skips seconds. The server answers only who knows its path, and no page
+//! of another origin.
 
 use super::SharedLive;
 use axum::Router;
