@@ -19,7 +19,8 @@ const DETAILS: usize = 3;
 const INDEX_INDENT: usize = 20;
 
 /// What stands below the list of commands.
-pub(super) const BEGINNING: &str = "Start with: memtide run          memtide run -s HOST --rate 50k\n\
+pub(super) const BEGINNING: &str = "\
+     Start with: memtide run          memtide run -s HOST --rate 50k\n\
      Codes: memtide help CODE explains a warning or a check, such as cpu_taken";
 
 /// Length of the help.
