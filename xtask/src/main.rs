@@ -146,8 +146,11 @@ fn proofs() -> [Command; 10] {
             "1000000",
             "Operations of each run",
         )),
-        word("wire", "Compare every byte that memtide sends with what was meant, at full pipelines")
-            .arg(seeds("ops", "1000000", "Operations of each load over each kernel interface")),
+        word(
+            "wire",
+            "Compare every byte that memtide sends with what was meant, at full pipelines",
+        )
+        .arg(seeds("ops", "1000000", "Operations of each load over each kernel interface")),
         word("agents", "Run many agents on this machine, and one beside a plain run")
             .arg(number("agents", "200", "Agents of the large fleet"))
             .arg(number("rounds", "11", "Rounds of one agent and a plain run"))

@@ -99,9 +99,6 @@ pub(crate) fn install_readers(root: &Path) {
     }
 }
 
-/// Cause: There is no Python here, or its packages cannot be fetched.
-///
-/// To do: Install python3 and python3-venv, and try again with a network.
 fn make_readers(root: &Path) -> Result<(), String> {
     let folder = root.join(READERS_FOLDER);
     // The list of the wanted packages, and that of the installed ones, written after their
@@ -135,9 +132,6 @@ pub(crate) fn install_page_checker(root: &Path) {
     }
 }
 
-/// Cause: There is no npm here, or no network.
-///
-/// To do: Install npm, and try again with a network.
 fn fetch_axe(root: &Path) -> Result<(), String> {
     let folder = root.join(AXE_FOLDER);
     if folder.join("package/axe.min.js").exists() {

@@ -56,7 +56,7 @@ pub(crate) fn test(root: &Path) -> Result<(), String> {
 }
 
 /// Everything that is released is tested, with all features. What memtide says without them is
-/// tested by tables. No docstring has an example, for which cargo would read each library once more.
+/// tested by tables. No docstring has an example, for which cargo would read libraries once more.
 const WHOLE: [&str; 2] = ["--workspace", "--all-targets"];
 
 /// The module of the integration tests of instants and lengths of time, which have nothing beside

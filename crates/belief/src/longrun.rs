@@ -49,8 +49,8 @@ impl LongRun {
         }
     }
 
-    /// The variance from residuals with this sum of `squares` and this correlation at `lag` 1, which
-    /// merging slices does not make smaller.
+    /// The variance from residuals with this sum of `squares` and this correlation at `lag` 1,
+    /// which merging slices does not make smaller.
     fn independent(residuals: &[f64], squares: f64, lag: f64, fitted: usize) -> Self {
         let slices = residuals.len() as f64;
         let correlation = (lag + (1.0 + 3.0 * lag) / slices).clamp(0.0, CORRELATION_MAX);

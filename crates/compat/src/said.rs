@@ -35,7 +35,8 @@ impl Said {
     }
 
     /// The settings of all fields. The error names a field that no machine could carry out. A face
-    /// sets fields to their defaults where they have no effect, so none of them counts as the user's.
+    /// sets fields to their defaults where they have no effect, so none of them counts as the
+    /// user's.
     pub(crate) fn settings(&self) -> Result<Settings, Wrong> {
         let mut settings = Settings::default();
         settings.apply(&self.0).map_err(|error| Wrong {

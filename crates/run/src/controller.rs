@@ -2,7 +2,7 @@
 //! the record. It decides from data alone.
 
 use crate::failure::{Failure, Fault};
-use crate::fill::fill;
+use crate::fill::{Filled, fill};
 use crate::lower::{Lowered, signed};
 use crate::observer::Observer;
 use crate::run_plan::{
@@ -109,7 +109,7 @@ fn carry_out<F: Fleet>(
     let asked = survey.asked.questions + filled.asked + commands.asked + monitor.asked();
     survey.asked_between = asked + plan.servers.len() as u64;
     survey.is_touched = commands.is_taken;
-    let own = OwnCounts::of(&filled, main.as_ref());
+    let own = own_counts(&filled, main.as_ref());
     let interrupted = filled.interrupted || main.as_ref().is_some_and(|main| main.interrupted);
     let agreement = take_leave(fleet, &farewell(plan, interrupted), &mut survey, &own);
     survey.passed = fleet.now().since(began.at);
@@ -292,6 +292,16 @@ fn take_leave<F: Fleet>(
             return agreement;
         }
     }
+}
+
+/// The counts of a fill and of the load that ended, if there was one.
+fn own_counts(filled: &Filled, main: Option<&Ended>) -> OwnCounts {
+    let mut own = OwnCounts { counters: filled.counters.clone(), opened: filled.opened };
+    if let Some(ended) = main {
+        ended.totals.segments.iter().for_each(|segment| own.counters += segment);
+        own.opened += ended.totals.all_connections().opened;
+    }
+    own
 }
 
 /// Turns the intervals of a fleet into progress events and ticks.

@@ -13,8 +13,6 @@ pub(crate) use query_filter::QueryFilter;
 use query_filter::is_closed;
 
 use crate::failure::{Failure, Fault};
-use crate::fill::Filled;
-use crate::run_plan::Ended;
 use memtide_base::{Sentence, Span};
 use memtide_metrics::{Counters, ErrorClass, ReplyClass};
 use memtide_record::{
@@ -131,22 +129,12 @@ fn touching_hits(counters: &Counters) -> u64 {
 /// What this process counted of all that it sent, fills and load together.
 #[derive(Debug, Default)]
 pub(crate) struct OwnCounts {
-    counters: Counters,
+    pub(crate) counters: Counters,
     /// Connections opened.
-    opened: u64,
+    pub(crate) opened: u64,
 }
 
 impl OwnCounts {
-    /// The counts of a fill and of the load that ended, if there was one.
-    pub(crate) fn of(filled: &Filled, main: Option<&Ended>) -> Self {
-        let mut own = Self { counters: filled.counters.clone(), opened: filled.opened };
-        if let Some(ended) = main {
-            ended.totals.segments.iter().for_each(|segment| own.counters += segment);
-            own.opened += ended.totals.all_connections().opened;
-        }
-        own
-    }
-
     /// Why operations without a reply cannot be compared; none if there are none.
     fn unknown(&self) -> Option<String> {
         let all = &self.counters;

@@ -147,8 +147,8 @@ fn load(words: &mut Said, options: &Options, part: &Part) {
     words.switch("quiet", true);
     // The face handles its destination; the workers only need to know that there is one.
     let output = &options.output;
-    if let Some(path) = output.save.as_ref().or(output.save_all.as_ref()) {
-        words.say("samples", path);
+    if output.save.is_some() || output.save_all.is_some() {
+        words.say("samples", "-");
     }
     if let Some(influx) = &output.influx {
         words.say("out", influx);

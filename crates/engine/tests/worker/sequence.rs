@@ -181,15 +181,13 @@ fn questions_are_asked_in_the_plans_protocol() {
         let world = World::new(&plan, Script::default());
         let ask = |question| ask(&mut world.driver(), &plan, &plan.servers[0], question);
         let all = [Question::Version, Question::Statistics, Question::Settings, Question::Get];
-        all.map(|question| {
-            match ask(question) {
-                Ok(Answer::Found(found)) => found.to_string(),
-                Ok(Answer::Version(line) | Answer::Line(line)) => line,
-                Ok(Answer::Statistics(rows)) => {
-                    rows.into_iter().map(|(name, _)| name + " ").collect::<String>()
-                }
-                Err(error) => panic!("{error:?}"),
+        all.map(|question| match ask(question) {
+            Ok(Answer::Found(found)) => found.to_string(),
+            Ok(Answer::Version(line) | Answer::Line(line)) => line,
+            Ok(Answer::Statistics(rows)) => {
+                rows.into_iter().map(|(name, _)| name + " ").collect::<String>()
             }
+            Err(error) => panic!("{error:?}"),
         })
     });
     assert_eq!(answers[0], answers[1]);

@@ -225,7 +225,7 @@ impl Running {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Waits until it catches `signal`, which would kill it before; fails the test if it never does.
+    /// Waits until it catches `signal`, which would kill it before; fails if it never does.
     pub(crate) fn await_handler(&self, signal: Signal) {
         until("it catches no signal", || catches(self.id(), signal));
     }

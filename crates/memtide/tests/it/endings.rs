@@ -158,7 +158,7 @@ fn a_simulation_does_not_speak_of_this_machine() {
     assert!(!text.out.contains("of CPU"), "{text}");
 }
 
-/// At 100 million operations a second, windows of 2 s took 4 to 18.8 s: what could not be offered by
+/// At 100 million operations a second, windows of 2 s took 4 to 18.8 s: what was not offered by
 /// the end was walked through one by one. Here ten times that number are due, and nearly all are
 /// counted unsent.
 #[test]

@@ -1,6 +1,6 @@
 //! A server that is stopped for a second, as by a swap storm: at a fixed rate, every operation that
-//! was due in the pause must show its wait, however shallow the pipeline. Whose delay it is, and that
-//! no other operation is slow, is tested in virtual time.
+//! was due in the pause must show its wait, however shallow the pipeline. Whose delay it is, and
+//! that no other operation is slow, is tested in virtual time.
 
 use crate::prelude::*;
 

@@ -88,8 +88,9 @@ pub(super) const TLS_FIELDS: &[Field] = &[
         name: "tls-insecure",
         default: "off",
         help: "Take any certificate from the servers; a warning in every report",
-        long: "No name, date, signature or key is checked. Anyone between memtide and the server can \
-               then read and change everything. Use it for a test of your own only. Needs `tls`.",
+        long: "No name, date, signature or key is checked. Anyone between memtide and the server \
+               can then read and change everything. Use it for a test of your own only. Needs \
+               `tls`.",
         member: member!(scenario.tls.insecure, parse_switch),
         ..TLS
     },

@@ -21,10 +21,10 @@ pub use check::{DEPTH_MAX, Problem, TIMEOUT_MAX};
 pub use choice::{Secret, ValueFill, Warmup};
 pub use digest::NOT_HASHED;
 pub use digest::scenario_digest;
-pub use figure::{FIGURE_LIST, FigureName};
 pub(crate) use figure::figure_list;
-pub(crate) use goal::fraction_word;
+pub use figure::{FIGURE_LIST, FigureName};
 pub use given::Given;
+pub(crate) use goal::fraction_word;
 pub use goal::parse_subject;
 pub use goal::{Explained, Goal, Measure, Precision, Relation, Subject};
 pub use memtide_base::choice::{

@@ -75,7 +75,7 @@ fn the_offset_of_each_agents_clock_is_within_its_bound() {
     }
 }
 
-/// Asserts that rows follow each other from the beginning of the load on, hold all that was due, and
+/// Asserts that rows follow each other from the beginning of the load, hold all that was due, and
 /// hold nothing before it was due: a clock that is wrong by 1 000 s moves nothing to another row.
 fn of_each_second(text: &str) {
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());

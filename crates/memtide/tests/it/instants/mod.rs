@@ -1,5 +1,5 @@
 //! Instants on real sockets, from the exported samples, as far as they hold however late a busy
-//! machine wakes memtide or the server: intended instants follow their law, and nothing comes early.
+//! machine wakes memtide or the server: intended instants follow their law; nothing comes early.
 //! How late it comes is tested in virtual time.
 
 use crate::prelude::*;
@@ -86,8 +86,8 @@ fn distance(mut values: Vec<f64>, share: fn(f64) -> f64) -> f64 {
 }
 
 /// Lindley's recursion (1952): with one server and services of length S in the order of arrival,
-/// the k-th ends at max(its arrival, the end of the one before) + S. Requests arrive after they were
-/// sent, and replies are received after they ended, so the k-th reply comes no earlier than that.
+/// the k-th ends at max(its arrival, the end of the one before) + S. Requests arrive after they
+/// were sent, and replies are received after they ended, so the k-th reply comes no earlier.
 pub(crate) fn responses_of_a_queue_are_what_lindleys_recursion_says() {
     const SERVICE_S: f64 = 1e-3;
     let peer = Peer::embedded("--behaviour queue:1,fixed:1ms");

@@ -229,8 +229,8 @@ fn searches_tell_how_they_go() {
 }
 
 /// Above the rate at which the 95th percentile of response time in a queue of 1000/s is 10 ms:
-/// 1000/s minus ln 20 / 10 ms. With steps of 2 s, a search's result has a deviation of 38/s, as in a
-/// model of the queue; four deviations are allowed.
+/// 1000/s minus ln 20 / 10 ms. With steps of 2 s, a search's result has a deviation of 38/s, as in
+/// a model of the queue; four deviations are allowed.
 const FOUND_MAX_PER_S: f64 = 852.0;
 
 /// On a busy machine a search finds a lower rate; what it finds is tested in virtual time.

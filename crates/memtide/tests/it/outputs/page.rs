@@ -68,8 +68,8 @@ fn a_search_is_repeated_from_its_page() {
     let _turn = shared();
     let folder = room("page-search");
     let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
-    let search = "sim search --rate-min 400 --rate-max 1600 --steps-max 2 --duration 150ms --keys 50 \
-                  --warmup 0 --goal all.p50<2s";
+    let search = "sim search --rate-min 400 --rate-max 1600 --steps-max 2 --duration 150ms \
+                  --keys 50 --warmup 0 --goal all.p50<2s";
     run_in(&folder, &format!("{search} --out html=s.html --out json=s.json"));
     let page = text("s.html");
     let plain = |text: &str| {

@@ -1,4 +1,4 @@
-//! Outputs that can be named in two ways report alike, and a failed one is in the record's own exit.
+//! Outputs that can be named in two ways report alike, and a failed one is in the record's exit.
 //! Files and pipes by `--json` and `--out json=` are in `bad_places`.
 
 use super::room;

@@ -83,8 +83,8 @@ fn try_case(stage: Stage, deed: &'static Deed) -> Result<(), String> {
     let end = Arc::clone(&over);
     let server = Rogue::raw(move |stream| drop(converse(stream, (stage, deed), &held, &end)));
     let line = format!(
-        "run -s {} --timeout 1500ms --duration 300ms --rate 500 --keys 50 --key-size 10 --mix get=1 \
-         --connections 2 --verify 1 --json - {}",
+        "run -s {} --timeout 1500ms --duration 300ms --rate 500 --keys 50 --key-size 10 \
+         --mix get=1 --connections 2 --verify 1 --json - {}",
         server.name,
         stage.flags()
     );

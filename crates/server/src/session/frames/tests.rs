@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::clock::Clock;
-use crate::store::Store;
 use crate::session::{Flow, Session};
+use crate::store::Store;
 use crate::store::StoreOptions;
 use memtide_base::Instant;
 use memtide_codec::binary::ReplyDecoder as AnswerDecoder;
