@@ -42,7 +42,7 @@ fn known_otherwise(error: &clap::Error) -> Option<Stop> {
 }
 
 /// Prints a note about a flag that another program has with another meaning.
-pub(crate) fn note_same_name(matches: &ArgMatches) {
+pub(crate) fn note_foreign_flags(matches: &ArgMatches) {
     let commands = std::iter::successors(matches.subcommand(), |(_, matches)| matches.subcommand());
     let notes = commands.filter_map(|(_, command)| foreign::same_name(command));
     notes.for_each(|note| say(&note));

@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         return ExitCode::from(call.answer());
     }
     let words: Vec<_> = std::env::args_os().collect();
-    if let Some(text) = cmd::explained(&words) {
+    if let Some(text) = cmd::code_help(&words) {
         // A reader that has gone away is no error.
         drop(show(&text));
         return ExitCode::SUCCESS;
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         Err(error) => return exit::of_usage(error),
     };
     memory::release();
-    exit::note_same_name(&matches);
+    exit::note_foreign_flags(&matches);
     match cmd::dispatch(&matches) {
         Ok(code) => ExitCode::from(code),
         Err(stop) => exit::report(&stop),

@@ -12,9 +12,13 @@ pub(crate) fn text_options(outputs: &Outputs) -> TextOptions {
 }
 
 /// Prints on stderr which keys of a scenario are cut, unless the user wants no notes.
-pub(crate) fn note_cut_keys(Settings { scenario, outputs, .. }: &Settings) {
-    let cut = scenario.cut_keys().filter(|_| !outputs.quiet);
-    cut.iter().for_each(|which| say(&format!("memtide: key-size {}: {which}", scenario.key_size)));
+pub(crate) fn note_cut_keys(settings: &Settings) {
+    let scenario = &settings.scenario;
+    if !settings.outputs.quiet
+        && let Some(which) = scenario.cut_keys()
+    {
+        say(&format!("memtide: key-size {}: {which}", scenario.key_size));
+    }
 }
 
 /// The variable that requests notes (1) or suppresses them (0), whatever stderr is.

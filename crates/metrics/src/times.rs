@@ -6,13 +6,6 @@ use crate::histogram::{Histogram, Tallying};
 use memtide_base::Span;
 use std::ops::AddAssign;
 
-/// Lateness up to this, in ns, begins no stretch.
-pub const LATE_MIN_NS: u64 = 2_000;
-
-/// Number of classes of lateness: class *k* holds stretches whose largest lag is from 2^k to
-/// 2^(k+1) times 2 µs; the last has no end.
-pub const LATE_CLASSES: usize = 16;
-
 /// The measurements that a run needs. Decides once how much memory a tally has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -188,6 +181,13 @@ impl Times<Histogram<u64>> {
         self.each().zip(other.each()).for_each(|(sum, part)| sum.absorb_tallied(part.settled()));
     }
 }
+
+/// Lateness up to this, in ns, begins no stretch.
+pub const LATE_MIN_NS: u64 = 2_000;
+
+/// Number of classes of lateness: class *k* holds stretches whose largest lag is from 2^k to
+/// 2^(k+1) times 2 µs; the last has no end.
+pub const LATE_CLASSES: usize = 16;
 
 /// Lateness of workers towards one server: what bounds the delay that one worker's lateness may
 /// have caused the operations of another. A worker is late from the intended instant of the first

@@ -28,11 +28,6 @@ use memtide_record::{
 use memtide_scenario::Explained;
 use outcomes::{churn, churn_rate, returns, verification};
 
-/// Columns of what a fact is about.
-const ABOUT: usize = 13;
-/// Age from which a backlog is shown: younger ones come and go.
-const BACKLOG_TOLD: Span = Span::from_ms(100);
-
 /// Contents of a report, and the terminal that shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TextOptions {
@@ -275,6 +270,9 @@ fn why_ended(record: &Record) -> Option<String> {
     Some(why.to_owned())
 }
 
+/// Columns of what a fact is about.
+const ABOUT: usize = 13;
+
 /// The facts of `memtide doctor`, each with what to do below it, and a last line that says whether
 /// they spoil measurements; for a terminal of `columns` columns, or for none.
 pub fn facts_text(facts: &[Fact], columns: Option<usize>) -> String {
@@ -296,6 +294,9 @@ pub fn facts_text(facts: &[Fact], columns: Option<usize>) -> String {
     }
     out.into_text()
 }
+
+/// Age from which a backlog is shown: younger ones come and go.
+const BACKLOG_TOLD: Span = Span::from_ms(100);
 
 /// Progress of a run: its phase, its rate and its response times, in at most 79 characters unless
 /// figures are extreme. The caller overwrites the line before it.
@@ -327,7 +328,7 @@ pub fn progress_line(progress: &Progress) -> String {
     line
 }
 
-/// The completed part in whole percent, never rounded up to the end.
+/// The completed part, from 0 to 1, in whole hundredths that are never rounded up to the end.
 fn done_part(done: u64, total: u64) -> f64 {
     (done as f64 / total as f64 * 100.0).floor().min(100.0) / 100.0
 }

@@ -335,7 +335,8 @@ fn judge<W: Observer>(
     let [response, drawn, punctual] = [&times.response, &times.drawn, &times.punctual]
         .map(|times| merged(times, Kind::All, plan));
     let punctual = own::punctual(&response, Some(&drawn), &punctual);
-    let (workers, length_s) = (&ended.workers, record.measured_s);
+    let workers = &ended.workers;
+    let length_s = record.measured_s;
     let machine = record.machine_cpu.as_ref();
     let throttled = machine.and_then(|cpu| cpu.throttled);
     let kept: Vec<f64> =
@@ -344,6 +345,7 @@ fn judge<W: Observer>(
         workers.iter().map(|worker| doctor::still_share(plan, worker, length_s)).collect();
     let stopped = workers.iter().map(|worker| worker.stopped).max().unwrap_or(Span::ZERO);
     let longest = workers.iter().map(|worker| worker.stopped_longest).max();
+    let longest = longest.unwrap_or(Span::ZERO);
     let findings = Findings {
         plan,
         measured_s: length_s,
@@ -366,10 +368,7 @@ fn judge<W: Observer>(
         punctual: &punctual,
         kept: &kept,
         still: &still,
-        stopped: (
-            stopped.as_s_f64() / length_s.max(f64::MIN_POSITIVE),
-            longest.unwrap_or(Span::ZERO),
-        ),
+        stopped: (stopped.as_s_f64() / length_s.max(f64::MIN_POSITIVE), longest),
         busy: &record.client.worker_busy,
         stolen: machine.and_then(|cpu| cpu.stolen),
         throttled,

@@ -75,7 +75,7 @@ fn config(
     let Library { provider, time } = library.clone();
     let builder = ClientConfig::builder_with_details(provider, time)
         .with_protocol_versions(crate::end::versions(options.least))
-        .map_err(|error| MaterialError::unusable(&error))?
+        .expect("the provider has cipher suites for each version")
         .dangerous()
         .with_custom_certificate_verifier(Arc::clone(verifier));
     let mut config = match &options.own {

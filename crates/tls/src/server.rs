@@ -49,7 +49,7 @@ pub(crate) fn config(
     let Library { provider, time } = library.clone();
     let builder = ServerConfig::builder_with_details(provider.clone(), time)
         .with_protocol_versions(versions(options.least))
-        .map_err(|error| MaterialError::unusable(&error))?;
+        .expect("the provider has cipher suites for each version");
     let builder = match &options.clients {
         None => builder.with_no_client_auth(),
         Some(pem) => {

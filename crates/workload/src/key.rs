@@ -71,8 +71,7 @@ impl std::error::Error for KeyError {}
 /// The share of keys with sizes by `law` that are cut to 250 bytes, memcached's limit. Laws that
 /// the form refuses cut none.
 pub fn share_cut(form: KeyForm, law: &SizeLaw) -> f64 {
-    let is_refused = law.is_spelt_out() && matches!(form, KeyForm::Base32 | KeyForm::Bytes);
-    if is_refused { 0.0 } else { law.share_above(KEY_BYTES_MAX as u64) }
+    if form.refuses_misfits(law) { 0.0 } else { law.share_above(KEY_BYTES_MAX as u64) }
 }
 
 /// How a key is made from its id.
@@ -90,6 +89,14 @@ pub enum KeyForm {
     Hex,
     /// The id in eight unprintable bytes, then filler as for [`KeyForm::Base32`]: memaslap's keys.
     Bytes,
+}
+
+impl KeyForm {
+    /// True if sizes by `law` that no key of this form can have are refused; others are cut or
+    /// filled up.
+    fn refuses_misfits(self, law: &SizeLaw) -> bool {
+        law.is_spelt_out() && matches!(self, Self::Base32 | Self::Bytes)
+    }
 }
 
 const FORMS: Grammar = Grammar {
@@ -177,7 +184,7 @@ impl KeySpace {
         }
         let (least, most) = size.bounds();
         let whole = prefix.len() + width;
-        if size.is_spelt_out() && matches!(form, KeyForm::Base32 | KeyForm::Bytes) {
+        if form.refuses_misfits(&size) {
             if least < whole as u64 {
                 return Err(KeyError::TooSmall { asked: least, needed: whole as u64, keys: count });
             }
@@ -188,8 +195,7 @@ impl KeySpace {
         if whole > KEY_BYTES_MAX {
             return Err(KeyError::TooLarge { asked: whole as u64 });
         }
-        let constant = size.constant();
-        let constant = constant.map(|bytes| (bytes as usize).clamp(whole, KEY_BYTES_MAX));
+        let constant = size.constant().map(|bytes| (bytes as usize).clamp(whole, KEY_BYTES_MAX));
         let is_short = form == KeyForm::Base32 && prefix.is_empty() && width <= BLOCK;
         let short_max = if is_short { width + FILLER } else { 0 };
         let prefix = prefix.into_bytes().into();

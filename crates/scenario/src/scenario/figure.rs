@@ -41,9 +41,9 @@ macro_rules! figure_list {
     () => {
         "`KIND.MEASURE`, where KIND is `all`, an operation of the mix, `get_hit` or `get_miss`, \
          and MEASURE is `mean`, `max` or a percentile of the response times such as `p99.9`; \
-         MEASURE alone, which is that of `all`; `rate`, `errors`, `start_skew`, `answered`, `hits`, \
-         `misses`, `hit_ratio`, `client_cpu`, `server_cpu`, `worker_busy`, `none_in_flight`, \
-         `machine_cpu`, `stolen`"
+         MEASURE alone, which is that of `all`; `rate`, `errors`, `start_skew`, `answered`, \
+         `hits`, `misses`, `hit_ratio`, `client_cpu`, `server_cpu`, `worker_busy`, \
+         `none_in_flight`, `machine_cpu`, `stolen`"
     };
 }
 pub(crate) use figure_list;

@@ -179,7 +179,8 @@ fn no_connection_exists_beyond_the_limit() {
     let _turn = shared();
     let (lab, peer) = (Lab::new("connections"), Peer::memcached(""));
     let agent = lab.agent_with("a0", "--connections-max 2");
-    let before = peer.figure("curr_connections");
+    // The server may not have noticed yet that an earlier connection was closed.
+    let before = (0..5).map(|_| peer.figure("curr_connections")).min().unwrap();
     let words = "--rate 2k --duration 5m --warmup 0 --threads 1 --connections 2 --load never";
     let master = lab.start(&peer, "1", words, &lab.path("run.json"));
     peer.await_figure("cmd_get", 200);

@@ -10,9 +10,9 @@ use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const LINE: &str = "run --rate 1k --warmup 0 --keys 50 --ui";
-const SHORT: &str = "--duration 3s";
+const SHORT: &str = "--duration 3s --timeout 60s";
 /// Of runs that a deed ends.
-const LONG: &str = "--duration 10m";
+const LONG: &str = "--duration 10m --timeout 60s";
 const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
 const PATIENCE: Duration = Duration::from_secs(120);

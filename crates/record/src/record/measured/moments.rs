@@ -121,12 +121,14 @@ impl Unanswered<'_> {
             above += 1;
         }
         let mean = sum / count;
-        let of_bounds = bounds[..above].iter();
-        let of_bounds = of_bounds.map(|(ns, number)| (*ns as f64 - mean).powi(2) * *number as f64);
+        let of_bounds: f64 = bounds[..above]
+            .iter()
+            .map(|(ns, number)| (*ns as f64 - mean).powi(2) * *number as f64)
+            .sum();
         let answered = times.count as f64;
         let of_answered = answered * (own.powi(2) + (own_mean - mean).powi(2));
         let all = answered + self.bounds.count() as f64 + self.others as f64;
-        Some(((of_answered + of_bounds.sum::<f64>()) / all).sqrt()).filter(|ns| *ns > 0.0)
+        Some(((of_answered + of_bounds) / all).sqrt()).filter(|ns| *ns > 0.0)
     }
 }
 

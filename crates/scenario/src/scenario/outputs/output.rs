@@ -109,7 +109,7 @@ fn is_by_agents(kind: OutputKind, place: &str) -> bool {
 /// Names of stdout in the file system.
 const STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
-/// `place`, or `-` if it is another name of stdout: the report then goes nowhere else, either.
+/// Returns `-` for every name of stdout, so that all are treated alike, and `place` for others.
 pub(crate) fn plain_place(place: &str) -> &str {
     if STDOUT.contains(&place) { "-" } else { place }
 }
