@@ -38,7 +38,7 @@ fn pause(connections: u32, depth: u32) -> Pause {
     let file = scratch(&format!("pause-{connections}-{depth}.csv"));
     let running = Running::start(&format!(
         "run -s {} --mix get=1 --load never --rate 1000 --arrival fixed --duration 8s \
-         --connections {connections} --depth {depth} --threads 1 --samples {} --json -",
+         --warmup 0 --connections {connections} --depth {depth} --threads 1 --samples {} --json -",
         peer.name,
         file.display()
     ));
