@@ -91,14 +91,14 @@ fn a_run_that_is_narrow_at_its_very_end_has_reached_its_precision() {
 }
 
 /// Asserts that p99's interval holds the truth after most runs, although each `run` with a seed
-/// ended when p99 was narrow. With `MEMTIDE_BELIEF_RUNS=200`, at least 180 must hold.
+/// ended when p99 was narrow; one that seems to drift may take the whole time. With `MEMTIDE_BELIEF_RUNS=200`, at least 180 must hold.
 pub(crate) fn holds_when_narrow(who: &str, few: u64, run: impl Fn(u64) -> Record) {
     let runs = number("MEMTIDE_BELIEF_RUNS", few);
     let truth = 0.01f64.ln() / (RATE as f64 / 1e9 - 1.0 / 200_000.0);
-    let (mut held, mut lengths) = (0, Vec::new());
+    let (mut held, mut whole, mut lengths) = (0, 0, Vec::new());
     for seed in seeds(runs) {
         let record = run(seed);
-        assert!(reached(&record), "seed {seed}");
+        whole += u64::from(!reached(&record));
         lengths.push(record.measured_s);
         let figure = record.response_figure(Kind::All, Measure::Percentile(99.0));
         let Some([low, high]) = figure.and_then(|figure| figure.interval) else { continue };
@@ -107,7 +107,7 @@ pub(crate) fn holds_when_narrow(who: &str, few: u64, run: impl Fn(u64) -> Record
     lengths.sort_by(f64::total_cmp);
     say(&format!(
         "{who}, --precision 'p99 5%': its interval holds in {held} of {runs}; window {:.1} to \
-         {:.1} s, median {:.1}",
+         {:.1} s, median {:.1}; {whole} took the whole time",
         lengths[0],
         lengths[lengths.len() - 1],
         lengths[lengths.len() / 2]
@@ -115,6 +115,7 @@ pub(crate) fn holds_when_narrow(who: &str, few: u64, run: impl Fn(u64) -> Record
     let least = 0.90 - 3.5 * (0.9 * 0.1 / runs as f64).sqrt();
     let least = if runs >= 200 { 0.90 } else { least };
     assert!(held as f64 >= least * runs as f64, "{held} of {runs}");
+    assert!(whole * 20 <= runs + 19, "{whole} of {runs} took the whole time");
 }
 
 #[test]
