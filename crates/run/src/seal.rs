@@ -344,8 +344,7 @@ fn judge<W: Observer>(
     let still: Vec<f64> =
         workers.iter().map(|worker| doctor::still_share(plan, worker, length_s)).collect();
     let stopped = workers.iter().map(|worker| worker.stopped).max().unwrap_or(Span::ZERO);
-    let longest = workers.iter().map(|worker| worker.stopped_longest).max();
-    let longest = longest.unwrap_or(Span::ZERO);
+    let longest = workers.iter().map(|worker| worker.stopped_longest).max().unwrap_or(Span::ZERO);
     let findings = Findings {
         plan,
         measured_s: length_s,

@@ -118,7 +118,8 @@ impl<'a> RunObserver<'a> {
         }
     }
 
-    /// Ends all outputs and clears the terminal's line. Adds the errors of screens and outlets to
+    /// Ends all outputs and clears the terminal's line. Outlets that write the exit code end last,
+    /// since a failure of the others changes it. Adds the errors of screens and outlets to
     /// `trouble`; returns the doubted rates, and true if a requested record was written.
     pub(crate) fn close(mut self, trouble: &mut Vec<Stop>) -> (Vec<Rate>, bool) {
         drop(self.status.close());
@@ -131,9 +132,9 @@ impl<'a> RunObserver<'a> {
         self.outlets.stop(RECORD_WAIT);
         let ended = self.outlets.take_ended();
         trouble.extend(ended.into_iter().filter_map(Ending::stop).map(Stop::from));
-        let is_share = matches!(&self.last, Some(Event::Done(record)) if record.share.is_some());
         if let Some(last) = self.last {
             // A share's process ends with 0 if its record is written.
+            let is_share = matches!(&last, Event::Done(record) if record.share.is_some());
             let is_failed = !trouble.is_empty() && !is_share;
             self.with_exit.on(&if is_failed { with_failed_output(last) } else { last });
         }

@@ -73,8 +73,12 @@ impl Ending {
     pub fn stop(self) -> Option<OutputStop> {
         let lost = match self.events_lost {
             0 => Ok(()),
-            1 => Err(io::Error::other("it was too slow, and 1 event is missing")),
-            n => Err(io::Error::other(format!("it was too slow, and {n} events are missing"))),
+            1 => {
+                Err(io::Error::other("it was too slow, and 1 event is missing; use a faster place"))
+            }
+            n => Err(io::Error::other(format!(
+                "it was too slow, and {n} events are missing; use a faster place"
+            ))),
         };
         OutputStop::of(&self.name, self.result.and(lost))
     }

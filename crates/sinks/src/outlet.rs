@@ -330,7 +330,8 @@ impl Outlet {
             match self.await_end(Instant::now() + STALL_MAX) {
                 (true, _) => {
                     let thread = self.thread.take().expect("an outlet is joined once");
-                    let crashed = Err(io::Error::other("it has crashed"));
+                    let crashed =
+                        Err(io::Error::other("it has crashed; report this with the message above"));
                     break thread.join().unwrap_or(crashed);
                 }
                 (false, Some(limit)) => break Err(stalled(limit)),

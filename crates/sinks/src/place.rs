@@ -330,7 +330,8 @@ impl Direct {
     fn check_name(&self) -> io::Result<()> {
         match &self.file {
             Some(file) if self.has_name && !has_name(file) => {
-                Err(io::Error::new(ErrorKind::NotFound, "the file was removed during the run"))
+                let why = "the file was removed during the run; leave it there until the end";
+                Err(io::Error::new(ErrorKind::NotFound, why))
             }
             _ => Ok(()),
         }
@@ -409,7 +410,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
             Err(_) => return Ok(path),
         }
     }
-    Err(io::Error::other("its symbolic links form a loop"))
+    Err(io::Error::other("its symbolic links form a loop; name another file"))
 }
 
 fn folder(path: &Path) -> &Path {

@@ -95,7 +95,9 @@ fn matching(pattern: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
     let files: Vec<PathBuf> =
         found.flatten().filter(|file| json.is_none_or(|json| file != Path::new(json))).collect();
     match files.is_empty() {
-        true => Err(Stop::usage(format!("no file matches '{pattern}'"))),
+        true => Err(Stop::usage(format!(
+            "no file matches '{pattern}'; name records that --json wrote, or another pattern"
+        ))),
         false => Ok(files),
     }
 }

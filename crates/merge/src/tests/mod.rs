@@ -597,3 +597,26 @@ fn spoil(value: &mut serde_json::Value, random: &mut Random) {
         _ => {}
     }
 }
+
+#[test]
+fn every_error_says_what_to_merge_instead() {
+    let (records, field) = ([0, 1], "rate".to_owned());
+    let words = [Some("1k".to_owned()), None];
+    let errors = [
+        MergeError::Damaged { record: 0, why: "it has no window".to_owned() },
+        MergeError::Scenarios { records, field: field.clone(), words: words.clone() },
+        MergeError::Loops { records },
+        MergeError::Twice { records },
+        MergeError::Twice { records: [0, 0] },
+        MergeError::Mixed { records },
+        MergeError::TwoLoads { record: 0 },
+        MergeError::Unlike { records, field, words },
+        MergeError::Overlap { records, lanes: [0, 3] },
+        MergeError::TooMany { shards: 1 << 20 },
+    ];
+    for error in errors {
+        let message = error.message(|number| format!("record {number}"));
+        let remedies = ["; merge ", "; leave ", "; use "];
+        assert!(remedies.iter().any(|remedy| message.contains(remedy)), "{message}");
+    }
+}

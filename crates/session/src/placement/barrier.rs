@@ -189,7 +189,12 @@ impl Words {
             BarrierError::Twice { .. } | BarrierError::Passed => {
                 format!("at {name} {error}; give each run a new folder")
             }
-            _ => format!("at {name} {error}"),
+            BarrierError::Launcher { .. } => {
+                format!("at {name} {error}; name a folder with --barrier dir: instead")
+            }
+            BarrierError::Folder { .. } => {
+                format!("at {name} {error}; name a folder that all shares can write to")
+            }
         })
     }
 

@@ -295,3 +295,14 @@ fn keys_of_eight_bytes_fit_into_lines_and_are_read_back() {
     assert_eq!(space(5, "fixed:9").unwrap_err(), few);
     assert!(space(all + 1, "fixed:10").unwrap_err().to_string().contains("bytes"));
 }
+
+#[test]
+fn every_error_says_what_to_ask_for() {
+    let errors = [
+        KeyError::TooSmall { asked: 9, needed: 10, keys: 5 },
+        KeyError::TooLarge { asked: 251 },
+        KeyError::TooMany { keys: 1 << 60 },
+        KeyError::Ascending,
+    ];
+    errors.iter().for_each(|error| assert!(error.to_string().contains("; ask for"), "{error}"));
+}

@@ -142,9 +142,8 @@ impl Walker {
     /// is slow only if renewals redraw few entries.
     fn last_renewal(&self, walker: u64, entry: u64, renewals: u64, apart_max: u64) -> u64 {
         let stream = Stream::WALK_RENEWAL.of_lane(walker);
-        let mut renewals = (1..=renewals).rev();
-        let last = renewals.find(|renewal| {
-            let mut random = Random::at(self.seed, stream, *renewal);
+        let last = (1..=renewals).rev().find(|&renewal| {
+            let mut random = Random::at(self.seed, stream, renewal);
             let apart = 1 + random.below(apart_max);
             entry % apart == random.below(apart)
         });

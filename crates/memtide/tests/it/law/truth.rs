@@ -269,7 +269,7 @@ pub(super) fn record(law: &mut Law<'_>) {
     seconds(law);
 }
 
-/// Rates in keys follow from keys; CPU time is of two kinds; workers are busy at most always.
+/// Rates in keys follow from keys; workers are busy at most always.
 fn costs(law: &mut Law<'_>) {
     let (record, totals) = (law.record, &law.record.totals);
     if let Some(keys_per_s) = record.rate.keys_per_s.filter(|it| it.is_finite()) {
@@ -281,9 +281,6 @@ fn costs(law: &mut Law<'_>) {
         law.near("keys_per_s", keys_per_s, truth, 0.02 * truth);
     }
     let client = &record.client;
-    if let (Some(user), Some(system)) = (client.cpu_user_s, client.cpu_system_s) {
-        law.holds(user != system || user == 0.0, || format!("{user} s of CPU is user and system"));
-    }
     law.holds(client.worker_busy.iter().all(|it| *it <= 1.0), || {
         format!("workers are {:?} busy", client.worker_busy)
     });

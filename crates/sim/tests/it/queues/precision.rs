@@ -91,7 +91,8 @@ fn a_run_that_is_narrow_at_its_very_end_has_reached_its_precision() {
 }
 
 /// Asserts that p99's interval holds the truth after most runs, although each `run` with a seed
-/// ended when p99 was narrow; one that seems to drift may take the whole time. With `MEMTIDE_BELIEF_RUNS=200`, at least 180 must hold.
+/// ended when p99 was narrow; one that seems to drift may take the whole time. With
+/// `MEMTIDE_BELIEF_RUNS=200`, at least 180 must hold.
 pub(crate) fn holds_when_narrow(who: &str, few: u64, run: impl Fn(u64) -> Record) {
     let runs = number("MEMTIDE_BELIEF_RUNS", few);
     let truth = 0.01f64.ln() / (RATE as f64 / 1e9 - 1.0 / 200_000.0);
