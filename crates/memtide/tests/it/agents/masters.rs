@@ -188,7 +188,8 @@ fn a_master_that_stood_still_gets_the_records_of_its_agents_and_says_so() {
     let lasts = load_lasts(&peer);
     assert!(lasts < ALONE_MAX, "{lasts:?}");
     agents.iter().for_each(|agent| agent.await_log("done with share"));
-    assert!(agents.iter().all(|agent| agent.kept().len() == 1));
+    let said = || agents.iter().map(Agent::said).collect();
+    until(|| agents.iter().all(|agent| agent.kept().len() == 1), said);
     master.signal(Signal::CONT);
     let ended = master.finish();
     ended.fails(
