@@ -222,7 +222,7 @@ struct Starts {
     each: Vec<i128>,
     /// The clock by which they are known.
     by: AlignedBy,
-    /// Largest error of their distances; none if it is unknown.
+    /// Largest error of their distances, in ns; `None` if it is unknown.
     error_max_ns: Option<u64>,
     /// How they are known, or why they are not.
     why: String,

@@ -55,8 +55,8 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
     }
 }
 
-/// The text of `memtide help CODE`: what a code of a warning or a check means, and what to do about
-/// it; none if the command line asks for no code.
+/// The text of `memtide help CODE`: what the code of a warning or a check means, and what to do.
+/// Returns `None` if the command line is not of this form, or names no code.
 pub(crate) fn code_help(words: &[OsString]) -> Option<String> {
     let [_, help, code] = words else { return None };
     if help != "help" {

@@ -225,7 +225,7 @@ impl Comparison {
     }
 }
 
-/// Half of an interval's width, as a logarithm; none if it begins at 0.
+/// Half of an interval's width on a logarithmic scale; `None` if the interval begins at 0.
 fn half_width([low, high]: [f64; 2]) -> Option<f64> {
     (low > 0.0).then(|| (high / low).ln() / 2.0)
 }

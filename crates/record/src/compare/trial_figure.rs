@@ -22,7 +22,7 @@ pub struct TrialFigure {
     pub unit: Unit,
     /// Pairs that have it in both arms and count; of groups, the runs of the smaller one.
     pub pairs: u64,
-    /// The median of each arm; none if unknown.
+    /// The median of each arm; `None` if it is unknown.
     pub medians: [Option<f64>; 2],
     /// Mean change from A to B, as a fraction of A or in the unit; none with fewer than two pairs.
     pub change: Option<f64>,

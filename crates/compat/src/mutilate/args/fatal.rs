@@ -81,6 +81,7 @@ impl Source {
     /// The error for a distribution of gaps that cannot be scaled to a rate. The sentence is the
     /// original's, word for word, and refers to the original.
     pub(super) fn law_without_rate(&self) -> Stop {
+        // No stub: scripts see this text from the original.
         Stop::complaint("Generator.h(46): set_lambda() not implemented", FATAL)
     }
 }
