@@ -311,8 +311,8 @@ impl Shares {
     }
 }
 
-/// Returns the smallest number from 1 to `last` for which `is` holds, and `None` if it does not hold
-/// for `last`. Where it holds for one number, it must hold for all larger ones.
+/// Returns the smallest number from 1 to `last` for which `is` holds, and `None` if it does not
+/// hold for `last`. Where it holds for one number, it must hold for all larger ones.
 fn first_of(last: i32, is: impl Fn(i32) -> bool) -> Option<i32> {
     let (mut no, mut yes) = (0, is(last).then_some(last)?);
     while yes - no > 1 {
